@@ -1,0 +1,1 @@
+"""Engines as child processes: command line, state machine, supervision, HTTP client."""

@@ -1,0 +1,148 @@
+"""Engines as frozen data: what to load, what state it is in, what a stream says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.events import Event
+
+
+class EngineKind(StrEnum):
+    """Which program runs the model."""
+
+    EMBEDDED = "embedded"
+    """llama.cpp out of the xllamacpp wheel."""
+    LLAMA_SERVER = "llama-server"
+    """A llama.cpp binary found or chosen by the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSettings:
+    """How to load one model. The sliders edit this; a change needs a restart."""
+
+    model_path: Path
+    n_gpu_layers: int = 0
+    """0 ... n_layer + 1 (the output counts as one)."""
+    n_cpu_moe: int = 0
+    """Expert layers kept in RAM, counted from block 0."""
+    context: int = 4096
+    """Tokens."""
+    cache_type: str = "f16"
+    """Of K and V alike (unlike types run attention on the CPU)."""
+    n_batch: int = 2048
+    n_ubatch: int = 512
+    n_threads: int | None = None
+    """None = physical cores that this process may use."""
+    n_parallel: int = 1
+    chat_template: str | None = None
+    """Template text for models without one."""
+    kind: EngineKind = EngineKind.EMBEDDED
+    binary: Path | None = None
+    """For ``LLAMA_SERVER``."""
+    extra: tuple[str, ...] = field(default=())
+
+
+class EngineState(StrEnum):
+    """Where an engine is in its life. ``docs/engine-states.md`` draws the transitions."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    """The process is being made and has not yet begun to load."""
+    LOADING = "loading"
+    READY = "ready"
+    GENERATING = "generating"
+    STOPPING = "stopping"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a running engine listens: a Unix socket, else 127.0.0.1 and a port."""
+
+    socket_path: Path | None
+    port: int | None
+    api_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """Everything the window shows about the engine."""
+
+    state: EngineState
+    settings: LoadSettings | None = None
+    load_fraction: float | None = None
+    """0 ... 1 while loading, where the engine tells."""
+    engine_name: str = ""
+    """"llama.cpp b11549"."""
+    pid: int | None = None
+    error: KimiError | None = None
+    """Why it failed."""
+    log_tail: tuple[str, ...] = ()
+    """The last lines, keys removed; filled when failed."""
+    started_at: float | None = None
+    """time.time() of the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStateChanged(Event):
+    """The engine moved to another state or made progress in loading."""
+
+    status: EngineStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """An engine that outlived a crash of the app."""
+
+    pid: int
+    model_path: str
+    started_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to draw tokens."""
+
+    temperature: float = 1.0
+    top_p: float = 0.95
+    max_tokens: int = 4096
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One request to the engine. Messages are (role, text)."""
+
+    messages: tuple[tuple[str, str], ...]
+    sampling: Sampling
+    thinking: bool | None = None
+    """Sent as chat_template_kwargs where the template knows it; None leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer cost, by the engine's own count where it tells."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One piece of a streamed answer; any of the fields may be empty."""
+
+    content: str = ""
+    reasoning: str = ""
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    prefill_done: int | None = None
+    """Prompt tokens processed so far, of ``prefill_total``; only before the first text."""
+    prefill_total: int | None = None
+    completion_tokens: int | None = None
+    """Tokens of the answer so far, where the engine counts them for us."""

@@ -1,0 +1,129 @@
+"""Every failure that a person may read about, as a code with parameters.
+
+::
+
+    KimiError
+    ├── SettingsError    settings file, profile, data folder
+    ├── HardwareError    probing this computer
+    ├── ModelError       model files and their headers
+    ├── DownloadError    fetching and proving files
+    ├── BackendError     finding, starting, running and ending an engine
+    ├── ChatError        conversations and streams
+    └── ServeError       the gateway
+
+Code never holds text for people: ``base.messages`` has, for each code, one sentence that says what
+happened (key = the code) and one that says what to do (key = code + ``.next``), in every language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class ErrorCode(StrEnum):
+    """What went wrong. The part before the dot is the topic file in ``base.messages``."""
+
+    # settings
+    SETTINGS_UNREADABLE = "settings.unreadable"
+    SETTINGS_TOO_NEW = "settings.too_new"
+    SETTINGS_BAD_VALUE = "settings.bad_value"
+    SETTINGS_NOT_SAVED = "settings.not_saved"
+    DATA_READ_ONLY = "settings.data_read_only"
+    DISK_FULL = "settings.disk_full"
+    ALREADY_RUNNING = "settings.already_running"
+    UNEXPECTED = "settings.unexpected"
+
+    # machine
+    MACHINE_PROBE_FAILED = "machine.probe_failed"
+
+    # models
+    MODEL_NOT_FOUND = "models.not_found"
+    MODEL_NOT_GGUF = "models.not_gguf"
+    MODEL_BAD_HEADER = "models.bad_header"
+    MODEL_UNSUPPORTED = "models.unsupported"
+    MODEL_PART_MISSING = "models.part_missing"
+    MODEL_UNREADABLE = "models.unreadable"
+    STARTER_MISSING = "models.starter_missing"
+    STARTER_DAMAGED = "models.starter_damaged"
+
+    # downloads
+    DOWNLOAD_OFFLINE = "downloads.offline"
+    DOWNLOAD_REFUSED = "downloads.refused"
+    DOWNLOAD_BROKEN = "downloads.broken"
+    DOWNLOAD_HASH_MISMATCH = "downloads.hash_mismatch"
+    DOWNLOAD_NO_SPACE = "downloads.no_space"
+
+    # engines
+    ENGINE_NOT_FOUND = "engine.not_found"
+    ENGINE_NOT_EXECUTABLE = "engine.not_executable"
+    ENGINE_START_FAILED = "engine.start_failed"
+    ENGINE_EXITED = "engine.exited"
+    ENGINE_KILLED = "engine.killed"
+    ENGINE_OUT_OF_MEMORY = "engine.out_of_memory"
+    ENGINE_BAD_MODEL = "engine.bad_model"
+    ENGINE_WRONG_CPU = "engine.wrong_cpu"
+    ENGINE_PORT_TAKEN = "engine.port_taken"
+    ENGINE_BAD_ARGUMENT = "engine.bad_argument"
+    ENGINE_NOT_READY = "engine.not_ready"
+    ENGINE_BUSY = "engine.busy"
+
+    # chat
+    CHAT_NO_ENGINE = "chat.no_engine"
+    CHAT_CONNECTION_LOST = "chat.connection_lost"
+    CHAT_BAD_ANSWER = "chat.bad_answer"
+    CHAT_REFUSED = "chat.refused"
+    CHAT_TOO_LONG = "chat.too_long"
+    CHAT_STORE_FAILED = "chat.store_failed"
+
+    # serve
+    SERVE_PORT_TAKEN = "serve.port_taken"
+    SERVE_FAILED = "serve.failed"
+
+
+Param = str | int | float
+
+
+class KimiError(Exception):
+    """A failure with a code, the facts that fill its sentence, and the exception behind it."""
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        params: Mapping[str, Param] | None = None,
+        *,
+        cause: BaseException | None = None,
+    ) -> None:
+        self.code = code
+        self.params: Mapping[str, Param] = dict(params or {})
+        self.__cause__ = cause
+        facts = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
+        super().__init__(f"{code.value}({facts})")
+
+
+class SettingsError(KimiError):
+    """The settings file, the profile or the data folder."""
+
+
+class HardwareError(KimiError):
+    """Probing this computer."""
+
+
+class ModelError(KimiError):
+    """Model files and their headers."""
+
+
+class DownloadError(KimiError):
+    """Fetching and proving files."""
+
+
+class BackendError(KimiError):
+    """Finding, starting, running and ending an engine."""
+
+
+class ChatError(KimiError):
+    """Conversations and streams."""
+
+
+class ServeError(KimiError):
+    """The gateway."""

@@ -1,0 +1,77 @@
+"""All text for people that does not belong to a widget: window, terminal and diagnosis share it.
+
+One module per topic holds ``TEXTS``: key -> Text(en, zh). A key starts with its topic's name. The
+window's own labels go through Qt's ``tr`` instead (``assets/translations``).
+"""
+
+from __future__ import annotations
+
+import locale
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+
+from kimi_desktop.base.errors import KimiError, Param
+from kimi_desktop.base.messages import (
+    chat,
+    cli,
+    downloads,
+    engine,
+    machine,
+    models,
+    serve,
+    settings,
+)
+from kimi_desktop.base.messages.text import Text
+
+
+class Language(StrEnum):
+    """The languages the product speaks."""
+
+    EN = "en"
+    ZH_CN = "zh_CN"
+
+
+TOPICS: Mapping[str, Mapping[str, Text]] = {
+    "chat": chat.TEXTS,
+    "cli": cli.TEXTS,
+    "downloads": downloads.TEXTS,
+    "engine": engine.TEXTS,
+    "machine": machine.TEXTS,
+    "models": models.TEXTS,
+    "serve": serve.TEXTS,
+    "settings": settings.TEXTS,
+}
+
+
+def message(key: str, language: Language, **params: Param) -> str:
+    """The text for ``key``, its fields filled.
+
+    Raises:
+        KeyError: no such key, or a field has no value (both are caught by tests).
+    """
+    text = TOPICS[key.partition(".")[0]][key]
+    template = text.zh if language is Language.ZH_CN else text.en
+    return template.format_map(params)
+
+
+def describe_error(error: BaseException, language: Language) -> tuple[str, str]:
+    """What happened and what to do, one sentence each, for any exception."""
+    if not isinstance(error, KimiError):
+        kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return (
+            message("settings.unexpected", language, detail=kind),
+            message("settings.unexpected.next", language),
+        )
+    key = error.code.value
+    return message(key, language, **error.params), message(f"{key}.next", language, **error.params)
+
+
+def system_language() -> Language:
+    """Chinese if the environment or the system says so, else English."""
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(variable):
+            return Language.ZH_CN if value.lower().startswith("zh") else Language.EN
+    name = locale.getlocale()[0] or ""
+    chinese = name.lower().startswith(("zh", "chinese"))
+    return Language.ZH_CN if chinese else Language.EN

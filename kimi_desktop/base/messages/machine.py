@@ -1,0 +1,7 @@
+"""What this computer is."""
+
+from __future__ import annotations
+
+from kimi_desktop.base.messages.text import Text
+
+TEXTS: dict[str, Text] = {}

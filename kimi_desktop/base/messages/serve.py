@@ -1,0 +1,7 @@
+"""The gateway."""
+
+from __future__ import annotations
+
+from kimi_desktop.base.messages.text import Text
+
+TEXTS: dict[str, Text] = {}

@@ -1,0 +1,1 @@
+"""Conversations: store, streaming session, Markdown segments, presets."""

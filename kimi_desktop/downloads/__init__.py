@@ -1,0 +1,1 @@
+"""Fetching model files and proving every byte."""

@@ -1,0 +1,1 @@
+"""What this computer is: processor, memory, GPUs, disks."""

@@ -1,0 +1,128 @@
+"""What a computer is, as frozen data. Sizes in bytes; JSON has GiB and GB (``describe.py``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kimi_desktop.base.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """The processors of the machine."""
+
+    model: str
+    physical_cores: int
+    logical_cores: int
+    usable_cores: int
+    """Logical cores that this process may use (affinity, cgroup quota rounded up)."""
+    sockets: int
+    numa_nodes: int
+    isa: tuple[str, ...]
+    """Instruction sets that matter to engines, lower case: avx2, avx512f, amx_int8, neon ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Main memory at one moment."""
+
+    total_bytes: int
+    available_bytes: int
+    limit_bytes: int | None
+    """What a cgroup or WSL lets this process have, when less than all."""
+    swap_total_bytes: int
+    swap_used_bytes: int
+
+    @property
+    def usable_total_bytes(self) -> int:
+        """The total or the limit, whichever is less."""
+        return min(self.total_bytes, self.limit_bytes or self.total_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU at one moment. None = the driver does not say."""
+
+    index: int
+    uuid: str
+    name: str
+    vram_total_bytes: int
+    vram_free_bytes: int
+    driver: str
+    compute_capability: str | None
+    pcie_gen: int | None
+    """The highest generation that card and slot allow (the link rests lower while idle)."""
+    pcie_width: int | None
+    temperature_c: int | None
+    power_w: float | None
+    power_limit_w: float | None
+    load_percent: int | None
+
+
+class DiskKind(StrEnum):
+    """What a disk is made of."""
+
+    NVME = "nvme"
+    SSD = "ssd"
+    ROTATIONAL = "rotational"
+    NETWORK = "network"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The volume that holds one folder."""
+
+    path: str
+    kind: DiskKind
+    file_system: str
+    total_bytes: int
+    free_bytes: int
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One look at this computer."""
+
+    cpu: Cpu
+    memory: Memory
+    gpus: tuple[Gpu, ...]
+    disks: tuple[Disk, ...]
+    system: str
+    """Operating system and version, for reports."""
+    gpu_note: str
+    """Why no GPU is listed: "" (some are), "no_driver", "no_gpu", or "failed"."""
+
+
+class Result(StrEnum):
+    """How a row of the hardware check came out."""
+
+    PASSED = "passed"
+    WARN = "warn"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """One row of the hardware check. The texts are keys and fields of ``base.messages``."""
+
+    result: Result
+    part: str
+    """cpu, memory, gpu, gpu_link, disk ...: text key ``machine.part.<part>``."""
+    seen: str
+    """What was seen, already in words (one line)."""
+    detail: str
+    """More of it (a second, muted line)."""
+    expected: str
+    """What would be right, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineProbed(Event):
+    """A look at the machine has finished."""
+
+    machine: Machine
+    took_s: float

@@ -1,0 +1,1 @@
+"""What a model is: file headers, the local library, the starter model."""

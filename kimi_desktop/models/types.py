@@ -1,0 +1,86 @@
+"""Local models as frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.events import Event
+
+
+class ModelState(StrEnum):
+    """Whether a local model can be started."""
+
+    READY = "ready"
+    PARTIAL = "partial"
+    """Parts of the set are missing."""
+    BROKEN = "broken"
+    """The header cannot be read; ``LocalModel.problem`` names the field."""
+    COMPANION = "companion"
+    """A projector, an adapter or an importance matrix: not a model of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a GGUF header says and the planner's header-only figures. Shapes as in llama.cpp."""
+
+    name: str
+    architecture: str
+    quantization: str
+    parameter_count: int
+    n_layer: int
+    """Transformer blocks; ``-ngl`` counts these and one more for the output."""
+    n_expert: int
+    n_expert_used: int
+    context_train: int
+    """Tokens the model was trained for."""
+    weights_bytes: int
+    """Sum of all tensors."""
+    kv_bytes_per_token: int
+    """K and V of all layers, f16, one sequence; 0 when the architecture has a rule unknown here."""
+    chat_template: str | None
+    has_thinking: bool
+    """The template knows a thinking block."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """One row of the library: a single file, or a split set as one."""
+
+    id: str
+    """Stable across scans: the path of the first file."""
+    path: Path
+    """What the engine is given (the first file of a set)."""
+    title: str
+    size_bytes: int
+    parts_present: int
+    parts_total: int
+    state: ModelState
+    facts: ModelFacts | None
+    problem: KimiError | None
+    is_starter: bool = False
+
+    @property
+    def family(self) -> str:
+        """Models of one family differ by quantization alone (the quantization slider)."""
+        return self.facts.name if self.facts else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChanged(Event):
+    """A scan of the models folders has finished."""
+
+    models: tuple[LocalModel, ...]
+    folders: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StarterProgress(Event):
+    """The starter model is being assembled or fetched."""
+
+    done_bytes: int
+    total_bytes: int
+    phase: str
+    """"assembling", "checking", "downloading"."""

@@ -1,0 +1,1 @@
+"""Samples of memory, GPUs, disk and engine, and their history."""

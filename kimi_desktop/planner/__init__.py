@@ -1,0 +1,1 @@
+"""Memory, speed and placement as pure functions: no I/O, no clock."""

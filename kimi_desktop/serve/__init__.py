@@ -1,0 +1,1 @@
+"""The allow-list gateway: how others reach the engine."""

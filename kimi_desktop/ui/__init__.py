@@ -1,0 +1,1 @@
+"""Everything that imports Qt. Reaches the rest only through ``bridge``."""

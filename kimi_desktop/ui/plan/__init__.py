@@ -1,0 +1,1 @@
+"""The plan page: what a load will take."""
