@@ -9,7 +9,7 @@ from kimi_desktop import __version__
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one verb. 0 done, 1 failed with a sentence on stderr, 2 bad arguments, 130 interrupted."""
+    """Run one verb: 0 done, 1 failed with a sentence on stderr, 2 bad arguments, 130 stopped."""
     parser = argparse.ArgumentParser(prog="kimi-desktop")
     parser.add_argument("--version", action="version", version=f"kimi-desktop {__version__}")
     parser.parse_args(arguments)

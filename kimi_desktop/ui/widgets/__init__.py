@@ -1,0 +1,1 @@
+"""The controls of the design, in one place: buttons, chips, bars, sliders, rows."""
