@@ -1,0 +1,173 @@
+"""The engine of the scripted services: its state is what the test says."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kimi_desktop.backends.types import (
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+    Leftover,
+    LoadSettings,
+)
+from kimi_desktop.base.errors import BackendError, ErrorCode, KimiError
+from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.types import DeviceMemory, LoadForecast
+from tests.support import scripted_data as data
+from tests.support.scripted_desk import Desk
+
+if TYPE_CHECKING:
+    from tests.support.scripted_services import ScriptedServices
+
+
+class ScriptedEngine:
+    """The engine. ``start`` goes to READY at once unless ``engine.start`` is held."""
+
+    def __init__(self, desk: Desk, bus: EventBus, services: ScriptedServices) -> None:
+        self._desk = desk
+        self._bus = bus
+        self._services = services
+        self.status = EngineStatus(EngineState.STOPPED)
+        self.leftovers: tuple[Leftover, ...] = ()
+        self.log = "llama_model_load: loading\nserver is listening\n"
+        self.start_error: KimiError | None = None
+
+    def set_status(self, status: EngineStatus) -> None:
+        """Move to another state; a queued message goes out once ready."""
+        self.status = status
+        self._bus.publish(EngineStateChanged(status))
+        if status.state is EngineState.READY:
+            self._services.chats.send_queued()
+
+    def set_state(self, state: EngineState, **changes: Any) -> None:
+        """The same, with the other fields kept or changed by name."""
+        self.set_status(dataclasses.replace(self.status, state=state, **changes))
+
+    def set_ready(self, model: LocalModel) -> None:
+        """Loaded and waiting."""
+        self.set_status(
+            EngineStatus(
+                EngineState.READY,
+                settings=self.settings_for(model),
+                engine_name="llama.cpp b11549",
+                pid=4242,
+                started_at=data.NOW - 600,
+            )
+        )
+
+    def set_failed(self, model: LocalModel, code: ErrorCode, **params: str | int) -> None:
+        """It did not start, or it died."""
+        self.set_status(
+            EngineStatus(
+                EngineState.FAILED,
+                settings=self.settings_for(model),
+                engine_name="llama.cpp b11549",
+                error=BackendError(code, params),
+                log_tail=("load: failed to allocate", "exiting due to model loading error"),
+            )
+        )
+
+    def settings_for(self, model: LocalModel) -> LoadSettings:
+        facts = model.facts
+        machine = self._services.machine.machine
+        has_gpu = bool(machine and machine.gpus)
+        return LoadSettings(
+            model_path=model.path,
+            n_gpu_layers=facts.n_layer + 1 if facts and has_gpu else 0,
+            n_cpu_moe=44 if facts and facts.n_expert else 0,
+            context=131_072 if facts and facts.n_expert else 4096,
+        )
+
+    def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
+        machine = self._services.machine.machine or self._services.machine.to_find
+        facts = model.facts
+        weights = facts.weights_bytes if facts else model.size_bytes
+        kv = facts.kv_bytes_per_token * settings.context if facts else 0
+        layers = facts.n_layer + 1 if facts else 1
+        experts = 1 - settings.n_cpu_moe / layers if facts and facts.n_expert else 1.0
+        share = settings.n_gpu_layers / layers * experts if machine.gpus else 0.0
+        devices = [
+            DeviceMemory(
+                device=f"gpu:{gpu.index}",
+                name=gpu.name,
+                total_bytes=gpu.vram_total_bytes,
+                weights_bytes=int(weights * share / len(machine.gpus)),
+                kv_bytes=kv // len(machine.gpus) if share else 0,
+                compute_bytes=6 * data.GIB,
+                overhead_bytes=730 * data.MIB,
+                others_bytes=gpu.vram_total_bytes - gpu.vram_free_bytes,
+            )
+            for gpu in machine.gpus
+        ]
+        memory = machine.memory
+        devices.append(
+            DeviceMemory(
+                device="host",
+                name="RAM",
+                total_bytes=memory.usable_total_bytes,
+                weights_bytes=int(weights * (1 - share)),
+                kv_bytes=0 if share else kv,
+                compute_bytes=None,
+                overhead_bytes=None,
+                others_bytes=memory.total_bytes - memory.available_bytes,
+            )
+        )
+        return LoadForecast(tuple(devices))
+
+    def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
+        return (
+            "llama-server",
+            "-m",
+            settings.model_path.name,
+            "-ngl",
+            str(settings.n_gpu_layers),
+            "-c",
+            str(settings.context),
+            "--fit",
+            "off",
+        )
+
+    def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
+        if self.start_error is not None:
+            self.set_status(
+                EngineStatus(EngineState.FAILED, settings=settings, error=self.start_error)
+            )
+            return self._desk.failed("engine.start", self.start_error, settings)
+        ready = EngineStatus(
+            EngineState.READY,
+            settings=settings,
+            engine_name="llama.cpp b11549",
+            pid=4242,
+            started_at=data.NOW,
+        )
+        operation = self._desk.operation("engine.start", ready, settings)
+        if operation.done:
+            self.set_status(ready)
+        else:
+            self.set_status(dataclasses.replace(ready, state=EngineState.STARTING, pid=None))
+        return operation
+
+    def stop(self) -> Operation[EngineStatus]:
+        stopped = EngineStatus(EngineState.STOPPED, settings=self.status.settings)
+        operation = self._desk.operation("engine.stop", stopped)
+        self.set_status(
+            stopped
+            if operation.done
+            else dataclasses.replace(self.status, state=EngineState.STOPPING)
+        )
+        return operation
+
+    def find_leftovers(self) -> Operation[tuple[Leftover, ...]]:
+        return self._desk.operation("engine.find_leftovers", self.leftovers)
+
+    def end_leftovers(self, leftovers: Sequence[Leftover]) -> Operation[None]:
+        self.leftovers = tuple(x for x in self.leftovers if x not in leftovers)
+        return self._desk.operation("engine.end_leftovers", None, tuple(leftovers))
+
+    def log_text(self) -> str:
+        return self.log

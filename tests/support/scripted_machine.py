@@ -1,0 +1,224 @@
+"""The machine, the library, the samples and the gateway of the scripted services."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.messages import Language
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Result
+from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
+from kimi_desktop.monitor.types import Sample, SampleTaken
+from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+from tests.support import scripted_data as data
+from tests.support.scripted_desk import Desk
+
+
+class ScriptedMachine:
+    """The machine service; ``machine`` may be None (not yet looked)."""
+
+    def __init__(self, desk: Desk, bus: EventBus, machine: Machine | None) -> None:
+        self._desk = desk
+        self._bus = bus
+        self.machine = machine
+        self.to_find: Machine = machine or data.cpu_only_box()
+
+    def probe(self) -> Operation[Machine]:
+        operation = self._desk.operation("machine.probe", self.to_find)
+        if operation.done:
+            self.set_machine(self.to_find)
+        return operation
+
+    def set_machine(self, machine: Machine) -> None:
+        """A look has finished."""
+        self.machine = machine
+        self._bus.publish(MachineProbed(machine, took_s=0.8))
+
+    def check_rows(self, machine: Machine, language: Language) -> tuple[CheckRow, ...]:
+        zh = language is Language.ZH_CN
+        cores = machine.cpu.physical_cores
+        gib = machine.memory.total_bytes / data.GIB
+        free = machine.memory.available_bytes / data.GIB
+        disk = machine.disks[0]
+        free_gb, total_gb = disk.free_bytes / data.GB, disk.total_bytes / data.GB
+        rows = [
+            CheckRow(
+                Result.PASSED,
+                "cpu",
+                machine.cpu.model,
+                f"{cores} 核，1 路 · AVX2、AVX-512"
+                if zh
+                else f"{cores} cores, 1 socket · AVX2, AVX-512",
+                "4 核及 AVX2" if zh else "4 cores and AVX2",
+            ),
+            CheckRow(
+                Result.PASSED,
+                "memory",
+                f"{gib:.1f} GiB，可用 {free:.1f} GiB"
+                if zh
+                else f"{gib:.1f} GiB, {free:.1f} GiB free",
+                "本进程无内存限制" if zh else "No limit set for this process",
+                "8 GiB 或更多" if zh else "8 GiB or more",
+            ),
+        ]
+        if machine.gpus:
+            gpu = machine.gpus[0]
+            vram = gpu.vram_total_bytes / data.GIB
+            rows.append(
+                CheckRow(
+                    Result.PASSED,
+                    "gpu",
+                    f"{len(machine.gpus)} × {gpu.name}，{vram:.1f} GiB"
+                    if zh
+                    else f"{len(machine.gpus)} × {gpu.name}, {vram:.1f} GiB each",
+                    f"驱动 {gpu.driver} · 计算能力 {gpu.compute_capability}"
+                    if zh
+                    else f"driver {gpu.driver} · compute capability {gpu.compute_capability}",
+                    "16 GiB 显存" if zh else "16 GiB of VRAM",
+                )
+            )
+        else:
+            rows.append(
+                CheckRow(
+                    Result.UNKNOWN,
+                    "gpu",
+                    "未找到 GPU 驱动" if zh else "No GPU driver found",
+                    "小模型可以在 CPU 上运行" if zh else "Small models run on the CPU",
+                    "16 GiB 显存" if zh else "16 GiB of VRAM",
+                )
+            )
+        rows.append(
+            CheckRow(
+                Result.WARN if disk.free_bytes < 700 * data.GB else Result.PASSED,
+                "disk",
+                f"剩余 {free_gb:,.0f} GB，共 {total_gb:,.0f} GB"
+                if zh
+                else f"{free_gb:,.0f} GB free of {total_gb:,.0f} GB",
+                f"NVMe，{disk.file_system}" if zh else f"NVMe, {disk.file_system}",
+                "大模型需 700 GB" if zh else "700 GB for the large models",
+            )
+        )
+        return tuple(rows)
+
+
+class ScriptedModels:
+    """The library."""
+
+    def __init__(self, desk: Desk, bus: EventBus, folder: Path) -> None:
+        self._desk = desk
+        self._bus = bus
+        self.models: tuple[LocalModel, ...] = ()
+        self.folders: tuple[Path, ...] = (folder,)
+        self.starter_available = True
+        self.first_chat_error: KimiError | None = None
+
+    def set_models(self, *models: LocalModel) -> None:
+        """A scan has finished."""
+        self.models = models
+        self._bus.publish(LibraryChanged(self.models, self.folders))
+
+    def scan(self) -> Operation[tuple[LocalModel, ...]]:
+        self._bus.publish(LibraryChanged(self.models, self.folders))
+        return self._desk.operation("models.scan", self.models)
+
+    def add_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
+        self.folders = (*self.folders, folder)
+        self._bus.publish(LibraryChanged(self.models, self.folders))
+        return self._desk.operation("models.add_folder", self.models, folder)
+
+    def remove_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
+        self.folders = tuple(f for f in self.folders if f != folder)
+        self._bus.publish(LibraryChanged(self.models, self.folders))
+        return self._desk.operation("models.remove_folder", self.models, folder)
+
+    def progress(self, done_bytes: int, total_bytes: int, phase: str) -> None:
+        """The starter is being assembled, checked or downloaded."""
+        self._bus.publish(StarterProgress(done_bytes, total_bytes, phase))
+
+    def install_starter(self) -> Operation[LocalModel]:
+        model = data.starter_model(self.folders[0])
+        operation = self._desk.operation("models.install_starter", model)
+        if operation.done:
+            self.set_models(*(m for m in self.models if m.id != model.id), model)
+        return operation
+
+    def fetch_first_chat(self) -> Operation[LocalModel]:
+        if self.first_chat_error is not None:
+            return self._desk.failed("models.fetch_first_chat", self.first_chat_error)
+        starter = data.starter_model(self.folders[0])
+        model = dataclasses.replace(
+            starter,
+            id=str(self.folders[0] / "small-instruct-Q4_K_M.gguf"),
+            path=self.folders[0] / "small-instruct-Q4_K_M.gguf",
+            title="Small Instruct 0.6B",
+            is_starter=False,
+        )
+        operation = self._desk.operation("models.fetch_first_chat", model)
+        if operation.done:
+            self.set_models(*(m for m in self.models if m.id != model.id), model)
+        return operation
+
+
+class ScriptedMonitor:
+    """Samples as they were put in."""
+
+    def __init__(self, desk: Desk, bus: EventBus) -> None:
+        self._desk = desk
+        self._bus = bus
+        self.samples: tuple[Sample, ...] = ()
+
+    def take(self, sample: Sample) -> None:
+        """One more sample."""
+        self.samples = (*self.samples, sample)
+        self._bus.publish(SampleTaken(sample))
+
+    def history(self, seconds: float) -> tuple[Sample, ...]:
+        if not self.samples:
+            return ()
+        oldest = self.samples[-1].at - seconds
+        return tuple(sample for sample in self.samples if sample.at >= oldest)
+
+    def export_csv(self, file: Path) -> Operation[Path]:
+        lines = ["at,phase", *(f"{sample.at},{sample.phase}" for sample in self.samples)]
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return self._desk.operation("monitor.export_csv", file, file)
+
+
+class ScriptedServe:
+    """The gateway's switch."""
+
+    def __init__(self, desk: Desk, bus: EventBus) -> None:
+        self._desk = desk
+        self._bus = bus
+        self._keys = itertools.count(1)
+        self.status = ServeStatus(ServeState.OFF)
+        self.error: KimiError | None = None
+
+    def set_status(self, status: ServeStatus) -> None:
+        """The gateway changed."""
+        self.status = status
+        self._bus.publish(ServeChanged(status))
+
+    def switch_on(self) -> Operation[ServeStatus]:
+        if self.error is not None:
+            self.set_status(ServeStatus(ServeState.FAILED, error=self.error))
+            return self._desk.failed("serve.switch_on", self.error)
+        status = ServeStatus(ServeState.ON, url="http://127.0.0.1:8080/v1", api_key=self._key())
+        operation = self._desk.operation("serve.switch_on", status)
+        self.set_status(status if operation.done else ServeStatus(ServeState.STARTING))
+        return operation
+
+    def switch_off(self) -> Operation[ServeStatus]:
+        self.set_status(ServeStatus(ServeState.OFF))
+        return self._desk.operation("serve.switch_off", self.status)
+
+    def renew_key(self) -> Operation[ServeStatus]:
+        self.set_status(dataclasses.replace(self.status, api_key=self._key()))
+        return self._desk.operation("serve.renew_key", self.status)
+
+    def _key(self) -> str:
+        return f"kimi-scripted-{next(self._keys):04d}"

@@ -1,0 +1,88 @@
+"""Everything behind the window, scripted: no threads, no network, no child processes.
+
+State is set by plain attributes and ``set_*`` methods that publish what the real services would.
+Commands are recorded in ``calls`` and end at once, unless ``hold`` says that they stay open until
+``release`` or ``fail``. Settings and the event bus are the real ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import LocalModel
+from tests.support import scripted_data as data
+from tests.support.scripted_chats import ScriptedChats
+from tests.support.scripted_desk import Desk
+from tests.support.scripted_engine import ScriptedEngine
+from tests.support.scripted_machine import (
+    ScriptedMachine,
+    ScriptedModels,
+    ScriptedMonitor,
+    ScriptedServe,
+)
+
+
+class ScriptedServices:
+    """What ``Bridge`` is given instead of the real services."""
+
+    def __init__(self, home: Path, *, machine: Machine | None = None) -> None:
+        self.desk = Desk()
+        self.bus = EventBus()
+        self.store = SettingsStore(home / "config" / "settings.json")
+        self.machine = ScriptedMachine(self.desk, self.bus, machine)
+        self.models = ScriptedModels(self.desk, self.bus, home / "data" / "models")
+        self.engine = ScriptedEngine(self.desk, self.bus, self)
+        self.chats = ScriptedChats(self.desk, self.bus, self)
+        self.monitor = ScriptedMonitor(self.desk, self.bus)
+        self.serve = ScriptedServe(self.desk, self.bus)
+
+
+BOXES: Mapping[str, Any] = {"cpu": data.cpu_only_box, "gpus": data.two_gpu_box}
+
+
+def lived_in(home: Path, box: str = "gpus", *, zh: bool = False) -> ScriptedServices:
+    """Services of a profile in use: a library, chats, a loaded model, five minutes of samples."""
+    services = ScriptedServices(home, machine=BOXES[box]())
+    folder = services.models.folders[0]
+    starter = data.starter_model(folder)
+    if box == "gpus":
+        chosen = data.kimi_model(folder)
+        models: tuple[LocalModel, ...] = (
+            data.kimi_model(folder, "UD-Q2_K_XL", 340),
+            chosen,
+            data.kimi_model(folder, "UD-Q8_K_XL", 595),
+            starter,
+            data.partial_model(folder),
+            data.broken_model(folder),
+        )
+    else:
+        chosen = starter
+        models = (starter, data.broken_model(folder))
+    services.models.set_models(*models)
+    services.store.update(
+        lambda s: dataclasses.replace(
+            s,
+            window=dataclasses.replace(s.window, wizard_done=True),
+            models=dataclasses.replace(s.models, selected=chosen.id),
+        )
+    )
+    for title, age_h in data.TITLES:
+        question = data.QUESTION.zh if zh else data.QUESTION.en
+        answer = data.ANSWER.zh if zh else data.ANSWER.en
+        services.chats.add_chat(
+            title.zh if zh else title.en,
+            (
+                services.chats.say(question),
+                data.finished_answer(services.chats.next_id, answer, thinking=question),
+            ),
+            age_s=age_h * 3600,
+        )
+    services.engine.set_ready(chosen)
+    services.monitor.samples = data.session(BOXES[box]())
+    return services
