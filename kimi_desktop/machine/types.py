@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,6 +23,11 @@ class Cpu:
     isa: tuple[str, ...]
     """Instruction sets that matter to engines, lower case: avx2, avx512f, amx_int8, neon ..."""
 
+    @property
+    def usable_physical_cores(self) -> int:
+        """Engine threads that do not share a core, as far as affinity and quota allow."""
+        return max(1, min(self.physical_cores, self.usable_cores))
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -33,6 +39,8 @@ class Memory:
     """What a cgroup or WSL lets this process have, when less than all."""
     swap_total_bytes: int
     swap_used_bytes: int
+    limit_source: str = ""
+    """Who sets the limit: "cgroup", "wsl" (then it equals the total), or "" without one."""
 
     @property
     def usable_total_bytes(self) -> int:
@@ -48,6 +56,7 @@ class Gpu:
     uuid: str
     name: str
     vram_total_bytes: int
+    """0 when the driver does not say (a GPU that shares main memory)."""
     vram_free_bytes: int
     driver: str
     compute_capability: str | None
@@ -58,6 +67,17 @@ class Gpu:
     power_w: float | None
     power_limit_w: float | None
     load_percent: int | None
+    memory_bytes_per_s: float | None = None
+    """Theoretical VRAM bandwidth: highest memory clock x 2 x bus width."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuReading:
+    """One GPU at one moment, with who holds its memory."""
+
+    gpu: Gpu
+    process_bytes: Mapping[int, int | None] | None
+    """VRAM per process id; a None value = the system does not say (Windows). None = not told."""
 
 
 class DiskKind(StrEnum):
@@ -93,7 +113,19 @@ class Machine:
     system: str
     """Operating system and version, for reports."""
     gpu_note: str
-    """Why no GPU is listed: "" (some are), "no_driver", "no_gpu", or "failed"."""
+    """"" (all GPUs are listed), "no_driver", "no_gpu", "apple" (shares main memory), "failed"."""
+    gpu_failures: tuple[str, ...] = ()
+    """With "failed": what the driver said, one line per GPU that does not answer."""
+
+    @property
+    def vram_total_bytes(self) -> int:
+        """Of all GPUs together."""
+        return sum(gpu.vram_total_bytes for gpu in self.gpus)
+
+    @property
+    def memory_bytes(self) -> int:
+        """RAM that this process may use and VRAM together: what must hold a model's file."""
+        return self.memory.usable_total_bytes + self.vram_total_bytes
 
 
 class Result(StrEnum):
@@ -118,6 +150,35 @@ class CheckRow:
     """More of it (a second, muted line)."""
     expected: str
     """What would be right, in words."""
+
+
+class Tier(StrEnum):
+    """How large a Kimi model fits into RAM and VRAM together, smallest first."""
+
+    SMALL = "small"
+    """Small models only."""
+    WORKSTATION = "workstation"
+    """Kimi-Linear 48B in 4 bit."""
+    LARGE = "large"
+    """Kimi K2.6 in 2 bit."""
+    FULL = "full"
+    """Kimi K2.6 in 4 bit."""
+    SERVER = "server"
+    """Kimi K2.6 in VRAM alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the machine is good for, in words."""
+
+    tier: Tier
+    tier_number: int
+    """1 ... ``tier_count``."""
+    tier_count: int
+    headline: str
+    """One sentence."""
+    detail: str
+    """A second, muted one: how the rows came out."""
 
 
 @dataclass(frozen=True, slots=True)

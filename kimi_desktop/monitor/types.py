@@ -45,6 +45,7 @@ class Sample:
     prefill_tokens_per_s: float | None
     ram_total_bytes: int
     ram_used_bytes: int
+    """By everybody, the engine's mapped file pages (its weights) included."""
     engine_rss_bytes: int | None
     """Of the engine's tree, with its mapped file pages."""
     engine_anonymous_bytes: int | None
@@ -52,6 +53,7 @@ class Sample:
     engine_read_bytes_per_s: float | None
     """What the engine's tree reads from disk."""
     engine_cpu_percent: float | None
+    """100 = one core fully busy."""
     gpus: tuple[GpuSample, ...]
 
 
@@ -60,3 +62,30 @@ class SampleTaken(Event):
     """One more sample."""
 
     sample: Sample
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySplit:
+    """One device's memory in three parts that add up to its total."""
+
+    total_bytes: int
+    others_bytes: int
+    engine_bytes: int
+    spare_bytes: int
+
+
+def split_memory(total_bytes: int, used_bytes: int, engine_bytes: int | None) -> MemorySplit:
+    """Divide what is used between our engine and the rest; readings that disagree are clipped."""
+    used = min(max(used_bytes, 0), total_bytes)
+    engine = min(max(engine_bytes or 0, 0), used)
+    return MemorySplit(total_bytes, used - engine, engine, total_bytes - used)
+
+
+def ram_split(sample: Sample) -> MemorySplit:
+    """RAM: used by others, held by our engine (mapped weights included), spare."""
+    return split_memory(sample.ram_total_bytes, sample.ram_used_bytes, sample.engine_rss_bytes)
+
+
+def vram_split(gpu: GpuSample) -> MemorySplit:
+    """VRAM of one GPU: used by others, held by our engine, spare."""
+    return split_memory(gpu.vram_total_bytes, gpu.vram_used_bytes, gpu.engine_vram_bytes)

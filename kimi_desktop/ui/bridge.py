@@ -20,7 +20,7 @@ from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.chat.types import ChatSummary, Message
-from kimi_desktop.machine.types import CheckRow, Machine
+from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.types import LoadForecast
@@ -41,6 +41,9 @@ class MachineService(Protocol):
 
     def check_rows(self, machine: Machine, language: Language) -> tuple[CheckRow, ...]:
         """The rows of the hardware check, in words."""
+
+    def verdict(self, machine: Machine, language: Language) -> Verdict:
+        """What the machine is good for: tier, one sentence, how the rows came out."""
 
 
 class ModelService(Protocol):
