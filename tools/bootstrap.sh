@@ -1,0 +1,164 @@
+#!/bin/sh
+# Takes a bare machine to a running app or to passed tests. Called by the Makefile:
+#   sh tools/bootstrap.sh install|develop|run|test|lint|shots|bench
+# Only `git make python3-venv` are assumed. As root on a Debian-like system it installs what is
+# missing with apt; otherwise it prints the exact line to type and goes on as far as it can.
+set -eu
+cd "$(dirname "$0")/.."
+task=${1:-install}
+[ $# -gt 0 ] && shift
+venv=.venv
+python=$venv/bin/python
+log=.run/install.log
+mkdir -p .run
+
+say() { printf '%s\n' "$*"; }
+stop() { printf '%s\n' "$*" >&2; exit 1; }
+
+find_python() {
+    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
+        if command -v "$candidate" >/dev/null 2>&1 &&
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            say "$candidate"
+            return
+        fi
+    done
+}
+
+# --- system packages ---------------------------------------------------------------------------
+install_system() { # $1 = offscreen|window|tests
+    missing=$("$base_python" tools/system_packages.py "$1")
+    [ -z "$missing" ] && return 0
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "Installing with apt: $missing"
+        export DEBIAN_FRONTEND=noninteractive
+        # One word a package, so unquoted.
+        # shellcheck disable=SC2086
+        { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } \
+            >"$log" 2>&1 || { tail -n 5 "$log" >&2; say "apt could not install them; going on."; }
+        missing=$("$base_python" tools/system_packages.py "$1")
+        [ -z "$missing" ] && return 0
+    fi
+    say "Missing system packages. Type this line to install them:"
+    if command -v apt-get >/dev/null 2>&1; then
+        say "    sudo apt-get install --no-install-recommends $missing"
+    else
+        say "    (Debian's names; your system may call them otherwise) $missing"
+    fi
+}
+
+qt_loads() {
+    QT_QPA_PLATFORM=offscreen "$python" -c \
+        'from PySide6.QtWidgets import QApplication; QApplication([])' >/dev/null 2>&1
+}
+
+# --- Python packages ---------------------------------------------------------------------------
+make_environment() {
+    if [ -x "$python" ] && "$python" -c 'import pip' 2>/dev/null; then return 0; fi
+    say "Making the Python environment in $venv"
+    rm -rf "$venv"
+    "$base_python" -m venv "$venv" >"$log" 2>&1 || {
+        rm -rf "$venv"
+        cat "$log" >&2
+        stop "Python's venv module is missing. Type: sudo apt-get install python3-venv"
+    }
+}
+
+pip_install() {
+    "$python" -m pip install --disable-pip-version-check --quiet "$@" >"$log" 2>&1 || {
+        tail -n 15 "$log" >&2
+        stop "Python packages could not be installed; the reason stands above. Run it again to go on."
+    }
+}
+
+install_python() { # $1 = lock file
+    make_environment
+    stamp=$venv/.installed-$(basename "$1" .lock)
+    mark=$(cat "$1" pyproject.toml kimi_desktop/__init__.py | cksum | tr ' ' -)
+    [ "$(cat "$stamp" 2>/dev/null)" = "$mark" ] && return 0
+    say "Installing Python packages from $1 (about 500 MB the first time)"
+    pip_install --require-hashes -r "$1"
+    pip_install --no-deps --no-build-isolation -e .
+    printf '%s' "$mark" >"$stamp"
+}
+
+fetch_starter() { "$python" -m kimi_desktop.models.starter; }
+
+has_display() {
+    [ "$(uname -s)" = Darwin ] || [ -n "${DISPLAY:-}" ] || [ -n "${WAYLAND_DISPLAY:-}" ]
+}
+
+# --- tests -------------------------------------------------------------------------------------
+# The end-to-end tests run apart: a process has one Qt platform, and they want a real X server.
+run_tests() {
+    status=0
+    "$python" -m coverage erase
+    if ! qt_loads; then
+        say "Qt cannot load here (the line to type stands above): window tests are left out."
+        "$python" -m pytest tests -p no:pytest-qt -c tests/no-window.ini --rootdir . \
+            --ignore=tests/ui --ignore=tests/e2e --cov --cov-report= "$@" || status=$?
+    else
+        say "Tests: unit, window (offscreen), integration"
+        QT_QPA_PLATFORM=offscreen "$python" -m pytest tests --ignore=tests/e2e \
+            --cov --cov-report= "$@" || status=$?
+        if command -v xvfb-run >/dev/null 2>&1 && command -v xauth >/dev/null 2>&1; then
+            say "Tests: end to end, in a real window under Xvfb"
+            env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run -a -s '-screen 0 1920x1200x24' \
+                "$python" -m pytest tests/e2e --cov --cov-append --cov-report= "$@" || status=$?
+        else
+            say "Tests: end to end. There is no Xvfb, so the window tests run offscreen."
+            QT_QPA_PLATFORM=offscreen "$python" -m pytest tests/e2e \
+                --cov --cov-append --cov-report= "$@" || status=$?
+        fi
+    fi
+    "$python" -m coverage report --skip-covered --sort=cover | tail -n 60 || true
+    if [ "$status" = 0 ]; then say "All tests passed."; else say "Some tests failed (above)."; fi
+    return "$status"
+}
+
+# --- main --------------------------------------------------------------------------------------
+base_python=$(find_python)
+[ -n "$base_python" ] ||
+    stop "Python 3.11 or newer is needed. Type: sudo apt-get install python3 python3-venv"
+
+case $task in
+    install)
+        install_python requirements.lock
+        ;;
+    develop)
+        install_python requirements-dev.lock
+        ;;
+    run)
+        if has_display; then install_system window; else install_system offscreen; fi
+        install_python requirements.lock
+        fetch_starter
+        if has_display && qt_loads; then exec "$python" -m kimi_desktop "$@"; fi
+        exec "$python" tools/journey.py "$@"
+        ;;
+    test)
+        install_system tests
+        install_python requirements.lock
+        fetch_starter
+        run_tests "$@"
+        ;;
+    lint)
+        install_python requirements-dev.lock
+        "$python" -m ruff format --check .
+        "$python" -m ruff check .
+        "$python" -m mypy
+        "$venv/bin/lint-imports"
+        "$python" tools/translations.py check
+        ;;
+    shots)
+        install_system tests
+        install_python requirements.lock
+        "$python" tools/shots.py "$@"
+        ;;
+    bench)
+        install_system tests
+        install_python requirements.lock
+        fetch_starter
+        "$python" benchmarks/run.py "$@"
+        ;;
+    *) stop "unknown task: $task" ;;
+esac
