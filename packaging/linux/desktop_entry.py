@@ -64,6 +64,7 @@ def remove(data_home: Path) -> None:
 
 
 def main() -> int:
+    """Install or remove, as the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--remove", action="store_true", help="take it out of the menu again")
     options = parser.parse_args()

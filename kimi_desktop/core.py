@@ -1,0 +1,1 @@
+"""Builds the services and joins the features, for the window and the terminal alike. No Qt."""
