@@ -5,6 +5,7 @@
     KimiError
     ├── SettingsError    settings file, profile, data folder
     ├── HardwareError    probing this computer
+    ├── MonitorError     samples and their export
     ├── ModelError       model files and their headers
     ├── DownloadError    fetching and proving files
     ├── BackendError     finding, starting, running and ending an engine
@@ -36,6 +37,8 @@ class ErrorCode(StrEnum):
 
     # machine
     MACHINE_PROBE_FAILED = "machine.probe_failed"
+    EXPORT_FAILED = "machine.export_failed"
+    EXPORT_DISK_FULL = "machine.export_disk_full"
 
     # models
     MODEL_NOT_FOUND = "models.not_found"
@@ -107,6 +110,10 @@ class SettingsError(KimiError):
 
 class HardwareError(KimiError):
     """Probing this computer."""
+
+
+class MonitorError(KimiError):
+    """Samples and their export."""
 
 
 class ModelError(KimiError):

@@ -1,7 +1,176 @@
-"""What this computer is."""
+"""What this computer is: the hardware check, its verdict, and the export of samples."""
 
 from __future__ import annotations
 
 from kimi_desktop.base.messages.text import Text
 
-TEXTS: dict[str, Text] = {}
+TEXTS: dict[str, Text] = {
+    # errors
+    "machine.probe_failed": Text(
+        "This system does not tell about its {part}.",
+        "系统没有提供{part}的信息。",
+    ),
+    "machine.probe_failed.next": Text(
+        "Check again; if it stays like this, the log has the details.",
+        "请重新检测；如果仍然如此，详细信息见日志。",
+    ),
+    "machine.export_failed": Text(
+        "The samples could not be written to {path}: {detail}.",
+        "监控数据未能写入 {path}：{detail}。",
+    ),
+    "machine.export_failed.next": Text(
+        "Choose another folder, or check this one's permissions.",
+        "请另选文件夹，或检查该文件夹的权限。",
+    ),
+    "machine.export_disk_full": Text(
+        "The samples could not be written: the disk that holds {path} is full.",
+        "监控数据未能写入：{path} 所在的磁盘已满。",
+    ),
+    "machine.export_disk_full.next": Text(
+        "Free some space or choose another disk; the samples are still here.",
+        "请释放空间或另选磁盘；监控数据仍然保留。",
+    ),
+    # the table
+    "machine.column.result": Text("Result", "结果"),
+    "machine.column.part": Text("Part", "项目"),
+    "machine.column.seen": Text("Seen", "检测到"),
+    "machine.column.expected": Text("Expected", "要求"),
+    "machine.expected_below": Text("Expected: {expected}", "要求：{expected}"),
+    "machine.result.passed": Text("PASSED", "通过"),
+    "machine.result.warn": Text("WARN", "注意"),
+    "machine.result.failed": Text("FAILED", "不通过"),
+    "machine.result.unknown": Text("UNKNOWN", "未知"),
+    "machine.part.cpu": Text("CPU", "CPU"),
+    "machine.part.memory": Text("Memory", "内存"),
+    "machine.part.gpu": Text("GPU", "GPU"),
+    "machine.part.gpu_link": Text("GPU link", "GPU 链路"),
+    "machine.part.disk": Text("Disk space", "磁盘空间"),
+    "machine.title": Text("This machine: {system}", "本机：{system}"),
+    "machine.tier": Text("Tier {number} of {count}", "第 {number} 档，共 {count} 档"),
+    "machine.comma": Text(", ", "，"),
+    # counted things
+    "machine.core.one": Text("{count} core", "{count} 核"),
+    "machine.core.many": Text("{count} cores", "{count} 核"),
+    "machine.socket.one": Text("{count} socket", "{count} 路"),
+    "machine.socket.many": Text("{count} sockets", "{count} 路"),
+    "machine.numa.one": Text("{count} NUMA node", "{count} 个 NUMA 节点"),
+    "machine.numa.many": Text("{count} NUMA nodes", "{count} 个 NUMA 节点"),
+    "machine.warning.one": Text("{count} warning", "{count} 项注意"),
+    "machine.warning.many": Text("{count} warnings", "{count} 项注意"),
+    # CPU
+    "machine.cpu.usable": Text("{count} usable by this app", "本应用可用 {count} 核"),
+    "machine.cpu.expected_x86": Text("AVX2 and 4 cores or more", "AVX2，至少 4 核"),
+    "machine.cpu.expected_other": Text("4 cores or more", "至少 4 核"),
+    "machine.cpu.no_avx2": Text(
+        "no AVX2: the built-in engine cannot run", "不支持 AVX2：内置引擎无法运行"
+    ),
+    # memory
+    "machine.memory.seen": Text("{total}, {free} free", "{total}，可用 {free}"),
+    "machine.memory.no_limit": Text("No limit set for this process", "此进程没有内存上限"),
+    "machine.memory.cgroup": Text(
+        "Limited by the container or service; the machine has {total}",
+        "受容器或服务限制；整机共 {total}",
+    ),
+    "machine.memory.wsl": Text(
+        "What WSL gives to Linux; .wslconfig can raise it",
+        "WSL 分配给 Linux 的内存，可在 .wslconfig 中调高",
+    ),
+    "machine.memory.no_swap": Text("no swap in use", "未使用交换空间"),
+    "machine.memory.swap": Text("{used} of swap in use", "已用交换空间 {used}"),
+    "machine.memory.expected": Text(
+        "{need} for Kimi K2.6 in 4 bit", "运行 4 位量化的 Kimi K2.6 需要 {need}"
+    ),
+    "machine.memory.expected_both": Text(
+        "{need} with VRAM, for Kimi K2.6 in 4 bit",
+        "运行 4 位量化的 Kimi K2.6，内存与显存合计需要 {need}",
+    ),
+    # GPU
+    "machine.gpu.seen_one": Text("{name}, {vram}", "{name}，{vram}"),
+    "machine.gpu.seen_many": Text("{count} × {name}, {vram} in all", "{count} × {name}，共 {vram}"),
+    "machine.gpu.free": Text("{free} free", "可用 {free}"),
+    "machine.gpu.driver": Text("driver {driver}", "驱动 {driver}"),
+    "machine.gpu.capability": Text("compute capability {capability}", "计算能力 {capability}"),
+    "machine.gpu.expected": Text(
+        "16 GiB, driver {driver} or newer", "16 GiB，驱动 {driver} 或更新"
+    ),
+    "machine.gpu.shares_memory": Text(
+        "Does not report memory of its own; it may share the main memory",
+        "未报告独立显存，可能与内存共用",
+    ),
+    "machine.gpu.none": Text("No NVIDIA GPU", "没有 NVIDIA GPU"),
+    "machine.gpu.none_detail": Text(
+        "Models run on the CPU; long prompts take longer to read",
+        "模型在 CPU 上运行，长提示词的处理会更慢",
+    ),
+    "machine.gpu.no_driver": Text("An NVIDIA GPU without a driver", "有 NVIDIA GPU，但没有驱动"),
+    "machine.gpu.no_driver_detail": Text(
+        "Models run on the CPU until NVIDIA's driver is installed",
+        "安装 NVIDIA 驱动之前，模型在 CPU 上运行",
+    ),
+    "machine.gpu.apple": Text("Apple GPU", "Apple GPU"),
+    "machine.gpu.apple_detail": Text("Shares the main memory", "与内存共用"),
+    "machine.gpu.apple_expected": Text("An Apple GPU", "Apple GPU"),
+    "machine.gpu.failed": Text("A GPU does not answer", "有 GPU 没有响应"),
+    "machine.gpu.failed_detail": Text(
+        "{said}. Restarting the computer usually helps", "{said}。重启电脑通常可以恢复"
+    ),
+    "machine.gpu.failed_expected": Text("Every GPU answers its driver", "所有 GPU 都响应驱动"),
+    # GPU link
+    "machine.link.seen": Text("PCIe {generation}.0 x{width}", "PCIe {generation}.0 x{width}"),
+    "machine.link.seen_slowest": Text(
+        "PCIe {generation}.0 x{width}, the slowest of {count}",
+        "PCIe {generation}.0 x{width}，{count} 条链路中最慢",
+    ),
+    "machine.link.detail": Text("The most that card and slot allow", "显卡与插槽支持的最高规格"),
+    "machine.link.unknown": Text("The driver does not say", "驱动没有提供"),
+    "machine.link.unknown_detail": Text("Virtual machines often hide it", "虚拟机中通常无法得知"),
+    "machine.link.expected": Text("PCIe 4.0 x16 or faster", "PCIe 4.0 x16 或更快"),
+    # disk
+    "machine.disk.seen": Text("{free} free of {total}", "可用 {free}，共 {total}"),
+    "machine.disk.nvme": Text("NVMe", "NVMe"),
+    "machine.disk.ssd": Text("SSD", "SSD"),
+    "machine.disk.rotational": Text("Hard disk, slow to load from", "机械硬盘，加载较慢"),
+    "machine.disk.network": Text("Network drive", "网络磁盘"),
+    "machine.disk.unknown": Text("Virtual disk or unknown kind", "虚拟磁盘或类型未知"),
+    "machine.disk.in_ram": Text("In RAM, lost at a restart", "位于内存中，重启后丢失"),
+    "machine.disk.not_writable": Text("cannot be written by this user", "当前用户无法写入"),
+    "machine.disk.expected": Text(
+        "{need} for Kimi K2.6 in 4 bit", "存放 4 位量化的 Kimi K2.6 需要 {need}"
+    ),
+    # verdict
+    "machine.verdict.small": Text(
+        "Small machine: good for small models; Kimi K2.6 in 4 bit needs about {need} of memory, "
+        "you have {have}.",
+        "小型机器：适合小模型；4 位量化的 Kimi K2.6 约需 {need} 内存，本机有 {have}。",
+    ),
+    "machine.verdict.workstation": Text(
+        "Workstation: Kimi-Linear 48B in 4 bit fits; Kimi K2.6 in 4 bit needs about {need} of "
+        "memory, you have {have}.",
+        "工作站：可容纳 4 位量化的 Kimi-Linear 48B；4 位量化的 Kimi K2.6 约需 {need} 内存，"
+        "本机有 {have}。",
+    ),
+    "machine.verdict.large": Text(
+        "Large machine: Kimi K2.6 in 2 bit fits; in 4 bit it needs about {need} of memory, you "
+        "have {have}.",
+        "大内存机器：可容纳 2 位量化的 Kimi K2.6；4 位量化约需 {need} 内存，本机有 {have}。",
+    ),
+    "machine.verdict.full_gpu": Text(
+        "Large memory and a GPU: Kimi K2.6 in 4 bit fits here ({need} needed, you have {have}).",
+        "大内存加 GPU：本机可容纳 4 位量化的 Kimi K2.6（约需 {need}，本机有 {have}）。",
+    ),
+    "machine.verdict.full_cpu": Text(
+        "Large memory, no GPU of 16 GiB: Kimi K2.6 in 4 bit fits ({need} needed, you have {have}); "
+        "long prompts take a while to read.",
+        "大内存，但没有 16 GiB 显存的 GPU：可容纳 4 位量化的 Kimi K2.6（约需 {need}，"
+        "本机有 {have}）；长提示词的处理较慢。",
+    ),
+    "machine.verdict.server": Text(
+        "GPU server: Kimi K2.6 fits into VRAM as a whole ({have}).",
+        "GPU 服务器：显存可完整容纳 Kimi K2.6（{have}）。",
+    ),
+    "machine.verdict.both": Text("{have} (RAM and VRAM together)", "{have}（内存与显存合计）"),
+    "machine.verdict.detail": Text(
+        "{passed} passed, {warnings}, {unknown} unknown, {failed} failed.",
+        "{passed} 项通过，{warnings}，{unknown} 项未知，{failed} 项不通过。",
+    ),
+}

@@ -1,0 +1,323 @@
+"""What a look at the machine means: rows with a result, and one verdict. Pure, any thread.
+
+The yardstick is Kimi K2.6: a file must fit into RAM and VRAM together, since reading it from disk
+while it answers gives less than one token a second.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+from kimi_desktop.base.messages import Language, message
+from kimi_desktop.base.units import GB, GIB, format_file_size, format_gib
+from kimi_desktop.machine.types import (
+    CheckRow,
+    Cpu,
+    Disk,
+    DiskKind,
+    Gpu,
+    Machine,
+    Result,
+    Tier,
+    Verdict,
+)
+
+# Kimi K2.6 UD-Q4_K_XL: 584 GB = 544 GiB. The 8 GiB on top: 2.1 GiB of KV at 32K tokens, 3 to 4 GiB
+# of compute buffers, the rest for the system.
+K26_4BIT_FILE_BYTES = 584 * GB
+K26_4BIT_BYTES = 552 * GIB
+K26_4BIT_TEXT = f"{K26_4BIT_BYTES // GIB} GiB"
+# UD-Q2_K_XL: 340 GB = 318 GiB, and the same 8 GiB.
+K26_2BIT_BYTES = 326 * GIB
+# vLLM's recipe for the native checkpoint asks for this much VRAM (8 x 80 GB is too little).
+K26_VRAM_BYTES = 714 * GB
+# Kimi-Linear-48B-A3B Q4_K_M: 29.7 GB = 27.7 GiB, and 4 GiB for the rest.
+LINEAR_BYTES = 32 * GIB
+# The always-on part of K2.6 (12.1 GiB) with 32K tokens of KV takes a card of 16 GB; such cards
+# report a little less than 16 GiB.
+USEFUL_VRAM_BYTES = 15.5 * GIB
+# CUDA 12.8, which today's builds of vLLM ask for, came with driver 570.
+MIN_DRIVER = 570
+MIN_CORES = 4
+MIN_MEMORY_BYTES = 2 * GIB
+MIN_DISK_BYTES = 1 * GB
+
+# GB/s per lane and direction, PCIe 1.0 ... 6.0.
+LANE_GB_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
+EXPECTED_LINK_GB_S = 16 * LANE_GB_S[4]
+
+ISA_LABELS = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "amx_int8": "AMX",
+    "neon": "NEON",
+    "sve": "SVE",
+    "sme": "SME",
+}
+RAM_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
+
+TIERS = tuple(Tier)
+
+
+def check_rows(machine: Machine, language: Language) -> tuple[CheckRow, ...]:
+    """The rows of the hardware check; only what was looked at gets a row."""
+    return tuple(
+        itertools.chain(
+            (_cpu_row(machine.cpu, language), _memory_row(machine, language)),
+            _gpu_rows(machine, language),
+            _link_rows(machine.gpus, language),
+            _disk_rows(machine.disks, language),
+        )
+    )
+
+
+def verdict(machine: Machine, language: Language) -> Verdict:
+    """What the machine is good for, by what must fit where. No speed is promised."""
+    tier = find_tier(machine)
+    has_gpu = any(gpu.vram_total_bytes >= USEFUL_VRAM_BYTES for gpu in machine.gpus)
+    key = tier.value
+    if tier is Tier.FULL:
+        key = "full_gpu" if has_gpu or machine.gpu_note == "apple" else "full_cpu"
+    have = format_gib(machine.memory_bytes)
+    if tier is Tier.SERVER:
+        have = format_gib(machine.vram_total_bytes)
+    elif machine.vram_total_bytes:
+        have = message("machine.verdict.both", language, have=have)
+    results = [row.result for row in check_rows(machine, language)]
+    return Verdict(
+        tier=tier,
+        tier_number=TIERS.index(tier) + 1,
+        tier_count=len(TIERS),
+        headline=message(f"machine.verdict.{key}", language, need=K26_4BIT_TEXT, have=have),
+        detail=message(
+            "machine.verdict.detail",
+            language,
+            passed=results.count(Result.PASSED),
+            warnings=_counted("warning", results.count(Result.WARN), language),
+            unknown=results.count(Result.UNKNOWN),
+            failed=results.count(Result.FAILED),
+        ),
+    )
+
+
+def find_tier(machine: Machine) -> Tier:
+    """The largest class of model that fits."""
+    if machine.vram_total_bytes >= K26_VRAM_BYTES:
+        return Tier.SERVER
+    if machine.memory_bytes >= K26_4BIT_BYTES:
+        return Tier.FULL
+    if machine.memory_bytes >= K26_2BIT_BYTES:
+        return Tier.LARGE
+    if machine.memory_bytes >= LINEAR_BYTES:
+        return Tier.WORKSTATION
+    return Tier.SMALL
+
+
+def _cpu_row(cpu: Cpu, language: Language) -> CheckRow:
+    is_arm = "neon" in cpu.isa
+    no_avx2 = not is_arm and "avx2" not in cpu.isa
+    if not cpu.isa:
+        result = Result.UNKNOWN
+    elif no_avx2:
+        result = Result.FAILED
+    else:
+        result = Result.PASSED if cpu.usable_physical_cores >= MIN_CORES else Result.WARN
+    counts = (
+        _counted("core", cpu.physical_cores, language),
+        _counted("socket", cpu.sockets, language),
+        _counted("numa", cpu.numa_nodes, language),
+    )
+    details = [message("machine.comma", language).join(counts)]
+    if cpu.usable_physical_cores < cpu.physical_cores:
+        details.append(message("machine.cpu.usable", language, count=cpu.usable_physical_cores))
+    if result is Result.FAILED:
+        details.append(message("machine.cpu.no_avx2", language))
+    labels = [label for name, label in ISA_LABELS.items() if name in cpu.isa]
+    if labels:
+        details.append(", ".join(labels))
+    return CheckRow(
+        result,
+        "cpu",
+        seen=cpu.model,
+        detail=_dotted(details),
+        expected=message(f"machine.cpu.expected_{'other' if is_arm else 'x86'}", language),
+    )
+
+
+def _memory_row(machine: Machine, language: Language) -> CheckRow:
+    memory = machine.memory
+    vram_free = sum(gpu.vram_free_bytes for gpu in machine.gpus)
+    if memory.usable_total_bytes < MIN_MEMORY_BYTES:
+        result = Result.FAILED
+    elif memory.available_bytes + vram_free < K26_4BIT_BYTES:
+        result = Result.WARN
+    else:
+        result = Result.PASSED
+    if memory.limit_source == "cgroup":
+        limit = message("machine.memory.cgroup", language, total=format_gib(memory.total_bytes))
+    else:
+        limit = message(f"machine.memory.{memory.limit_source or 'no_limit'}", language)
+    swap = message("machine.memory.no_swap", language)
+    if memory.swap_used_bytes:
+        swap = message("machine.memory.swap", language, used=format_gib(memory.swap_used_bytes))
+    return CheckRow(
+        result,
+        "memory",
+        seen=message(
+            "machine.memory.seen",
+            language,
+            total=format_gib(memory.usable_total_bytes),
+            free=format_gib(memory.available_bytes),
+        ),
+        detail=_dotted([limit, swap]),
+        expected=message(
+            f"machine.memory.expected{'_both' if machine.vram_total_bytes else ''}",
+            language,
+            need=K26_4BIT_TEXT,
+        ),
+    )
+
+
+def _gpu_rows(machine: Machine, language: Language) -> Iterable[CheckRow]:
+    """One row per kind of card; then one for what does not answer or is not there."""
+    expected = message("machine.gpu.expected", language, driver=MIN_DRIVER)
+    by_name: dict[str, list[Gpu]] = {}
+    for gpu in machine.gpus:
+        by_name.setdefault(gpu.name, []).append(gpu)
+    for name, gpus in by_name.items():
+        yield _card_row(name, gpus, expected, language)
+    note = machine.gpu_note
+    if note == "apple":
+        yield CheckRow(
+            Result.PASSED,
+            "gpu",
+            seen=message("machine.gpu.apple", language),
+            detail=message("machine.gpu.apple_detail", language),
+            expected=message("machine.gpu.apple_expected", language),
+        )
+    elif note == "failed":
+        said = message("machine.comma", language).join(machine.gpu_failures)
+        yield CheckRow(
+            Result.FAILED,
+            "gpu",
+            seen=message("machine.gpu.failed", language),
+            detail=message("machine.gpu.failed_detail", language, said=said),
+            expected=message("machine.gpu.failed_expected", language),
+        )
+    elif note:
+        key = "machine.gpu.no_driver" if note == "no_driver" else "machine.gpu.none"
+        yield CheckRow(
+            Result.WARN,
+            "gpu",
+            seen=message(key, language),
+            detail=message(f"{key}_detail", language),
+            expected=expected,
+        )
+
+
+def _card_row(name: str, gpus: Sequence[Gpu], expected: str, language: Language) -> CheckRow:
+    first = gpus[0]
+    vram = sum(gpu.vram_total_bytes for gpu in gpus)
+    details = []
+    if not vram:
+        result, seen = Result.UNKNOWN, name
+        details.append(message("machine.gpu.shares_memory", language))
+    else:
+        enough = min(gpu.vram_total_bytes for gpu in gpus) >= USEFUL_VRAM_BYTES
+        result = Result.PASSED if enough and _major(first.driver) >= MIN_DRIVER else Result.WARN
+        seen = message(
+            f"machine.gpu.seen_{'many' if len(gpus) > 1 else 'one'}",
+            language,
+            count=len(gpus),
+            name=name,
+            vram=format_gib(vram),
+        )
+        free = sum(gpu.vram_free_bytes for gpu in gpus)
+        details.append(message("machine.gpu.free", language, free=format_gib(free)))
+    details.append(message("machine.gpu.driver", language, driver=first.driver))
+    if first.compute_capability:
+        details.append(
+            message("machine.gpu.capability", language, capability=first.compute_capability)
+        )
+    return CheckRow(result, "gpu", seen=seen, detail=_dotted(details), expected=expected)
+
+
+def _link_rows(gpus: Sequence[Gpu], language: Language) -> Iterable[CheckRow]:
+    """One row for all cards: the slowest link is the one that people wait for."""
+    if not gpus:
+        return
+    links = [(gpu.pcie_gen, gpu.pcie_width) for gpu in gpus if gpu.pcie_gen and gpu.pcie_width]
+    expected = message("machine.link.expected", language)
+    if len(links) < len(gpus):
+        yield CheckRow(
+            Result.UNKNOWN,
+            "gpu_link",
+            seen=message("machine.link.unknown", language),
+            detail=message("machine.link.unknown_detail", language),
+            expected=expected,
+        )
+        return
+    speed, generation, width = min(
+        (LANE_GB_S.get(generation or 0, LANE_GB_S[6]) * (width or 0), generation or 0, width or 0)
+        for generation, width in links
+    )
+    yield CheckRow(
+        Result.PASSED if speed >= EXPECTED_LINK_GB_S else Result.WARN,
+        "gpu_link",
+        seen=message(
+            f"machine.link.seen{'_slowest' if len(gpus) > 1 else ''}",
+            language,
+            generation=generation,
+            width=width,
+            count=len(gpus),
+        ),
+        detail=message("machine.link.detail", language),
+        expected=expected,
+    )
+
+
+def _disk_rows(disks: Sequence[Disk], language: Language) -> Iterable[CheckRow]:
+    for disk in disks:
+        in_ram = disk.file_system in RAM_FILE_SYSTEMS
+        slow = in_ram or disk.kind in (DiskKind.ROTATIONAL, DiskKind.NETWORK)
+        if not disk.writable or disk.free_bytes < MIN_DISK_BYTES:
+            result = Result.FAILED
+        elif slow or disk.free_bytes < K26_4BIT_FILE_BYTES:
+            result = Result.WARN
+        else:
+            result = Result.PASSED
+        kind = message(f"machine.disk.{'in_ram' if in_ram else disk.kind.value}", language)
+        what = (kind, disk.file_system) if disk.file_system else (kind,)
+        details = [message("machine.comma", language).join(what)]
+        if not disk.writable:
+            details.append(message("machine.disk.not_writable", language))
+        if len(disks) > 1 or not disk.writable:
+            details.append(disk.path)
+        yield CheckRow(
+            result,
+            "disk",
+            seen=message(
+                "machine.disk.seen",
+                language,
+                free=format_file_size(disk.free_bytes),
+                total=format_file_size(disk.total_bytes),
+            ),
+            detail=_dotted(details),
+            expected=message(
+                "machine.disk.expected", language, need=format_file_size(K26_4BIT_FILE_BYTES)
+            ),
+        )
+
+
+def _counted(what: str, count: int, language: Language) -> str:
+    return message(f"machine.{what}.{'one' if count == 1 else 'many'}", language, count=count)
+
+
+def _dotted(parts: Iterable[str]) -> str:
+    return " · ".join(parts)
+
+
+def _major(driver: str) -> int:
+    head = driver.partition(".")[0]
+    return int(head) if head.isdecimal() else 0
