@@ -1,0 +1,15 @@
+"""Fixtures that several test packages share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def tiny_kimi(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A 1 MB model with Kimi's architecture and scripted answers. Read only: tests share it."""
+    from tests.support.tiny_kimi import make_tiny_kimi  # noqa: PLC0415 - numpy costs 0.1 s
+
+    return make_tiny_kimi(tmp_path_factory.mktemp("tiny-kimi") / "tiny-kimi.q8_0.gguf")
