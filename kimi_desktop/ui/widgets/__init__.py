@@ -1,1 +1,5 @@
-"""The controls of the design, in one place: buttons, chips, bars, sliders, rows."""
+"""Controls and building blocks of every page, painted from the tokens. Qt thread.
+
+Each paints itself, follows the theme without being told, and has an accessible name and role.
+Words are set by the page (and set again in its ``retranslate``).
+"""

@@ -1,0 +1,235 @@
+"""The memory of one device as a stacked bar, and the legend that names its parts. Qt thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from kimi_desktop.base.units import format_gib
+from kimi_desktop.planner.types import DeviceMemory
+from kimi_desktop.ui.theme import color, tokens, ui_font
+from kimi_desktop.ui.tokens import SMALL_LINE_PX, SMALL_PX
+from kimi_desktop.ui.widgets.painting import box, hatch, painter_on, rounded
+
+
+class MemoryKind(Enum):
+    """What memory is used for; the values are token names."""
+
+    WEIGHTS = "weights"
+    KV = "kv"
+    COMPUTE = "compute"
+    OVERHEAD = "overhead"
+    OTHERS = "others"
+    SPARE = "spare"
+
+
+def kind_name(kind: MemoryKind) -> str:
+    """Its word in the language of the window."""
+    tr = QCoreApplication.translate
+    return {
+        MemoryKind.WEIGHTS: tr("MemoryBar", "Weights"),
+        MemoryKind.KV: tr("MemoryBar", "KV"),
+        MemoryKind.COMPUTE: tr("MemoryBar", "Compute"),
+        MemoryKind.OVERHEAD: tr("MemoryBar", "Overhead"),
+        MemoryKind.OTHERS: tr("MemoryBar", "Others"),
+        MemoryKind.SPARE: tr("MemoryBar", "Spare"),
+    }[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPart:
+    """One part of a bar."""
+
+    kind: MemoryKind
+    size_bytes: int
+
+
+def parts_of(device: DeviceMemory) -> tuple[MemoryPart, ...]:
+    """The parts of a forecast, in the order of the legend; what is not forecast is left out."""
+    known = (
+        (MemoryKind.WEIGHTS, device.weights_bytes),
+        (MemoryKind.KV, device.kv_bytes),
+        (MemoryKind.COMPUTE, device.compute_bytes or 0),
+        (MemoryKind.OVERHEAD, device.overhead_bytes or 0),
+        (MemoryKind.OTHERS, device.others_bytes),
+    )
+    return tuple(MemoryPart(kind, size) for kind, size in known if size > 0)
+
+
+def widths(sizes: Sequence[int], total: int, room: int, *, least: int = 2) -> list[int]:
+    """Whole pixels for each part: in proportion, never under ``least``, never over ``room``."""
+    if total <= 0 or room <= 0:
+        return [0 for _ in sizes]
+    wanted = [max(least, round(size / total * room)) if size > 0 else 0 for size in sizes]
+    over = sum(wanted) - room
+    while over > 0:
+        widest = max(range(len(wanted)), key=lambda i: wanted[i])
+        if wanted[widest] <= least:
+            break
+        take = min(over, wanted[widest] - least)
+        wanted[widest] -= take
+        over -= take
+    return wanted
+
+
+class MemoryBar(QWidget):
+    """12 px high in the inspector, 20 px (``large``) on Plan.
+
+    Others' memory is hatched and the spare rest outlined. Parts that need more than the device
+    has are drawn past a mark at its limit, in an outline of the bad colour.
+    """
+
+    def __init__(self, parent: QWidget | None = None, *, large: bool = False) -> None:
+        super().__init__(parent)
+        self._large = large
+        self._total_bytes = 0
+        self._parts: tuple[MemoryPart, ...] = ()
+        self.setFixedHeight(20 if large else 12)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        """As wide as there is room."""
+        return QSize(160, self.height())
+
+    def show_parts(self, parts: Sequence[MemoryPart], total_bytes: int, name: str = "") -> None:
+        """Show ``parts`` of ``total_bytes``; the rest is spare. ``name`` is the device's."""
+        self._parts = tuple(parts)
+        self._total_bytes = total_bytes
+        words = ", ".join(
+            f"{kind_name(part.kind)} {format_gib(part.size_bytes)}" for part in self._parts
+        )
+        self.setAccessibleName(name)
+        self.setAccessibleDescription(words)
+        self.setToolTip(words)
+        self.update()
+
+    def show_device(self, device: DeviceMemory) -> None:
+        """Show a forecast."""
+        self.show_parts(parts_of(device), device.total_bytes, device.name)
+
+    @property
+    def used_bytes(self) -> int:
+        """The sum of the parts."""
+        return sum(part.size_bytes for part in self._parts)
+
+    @property
+    def over_budget(self) -> bool:
+        """The parts need more than there is."""
+        return self.used_bytes > self._total_bytes > 0
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Parts side by side with 1 px between."""
+        del event
+        painter = painter_on(self)
+        radius = 4 if self._large else 3
+        scale = max(self._total_bytes, self.used_bytes)
+        limit = self.width()
+        if self.over_budget:
+            limit = round(self.width() * self._total_bytes / scale)
+        painter.setClipPath(rounded(QRectF(self.rect()), radius))
+        x = 0
+        sizes = [part.size_bytes for part in self._parts]
+        gaps = max(0, len(sizes) - 1)
+        for part, width in zip(self._parts, widths(sizes, scale, self.width() - gaps), strict=True):
+            self._paint_part(painter, part.kind, QRectF(x, 0, width, self.height()))
+            x += width + 1
+        if x < self.width() and not self.over_budget:
+            self._paint_spare(painter, QRectF(x, 0, self.width() - x, self.height()))
+        painter.setClipping(False)
+        if self.over_budget:
+            self._paint_shortfall(painter, limit)
+        painter.end()
+
+    def _paint_part(self, painter: QPainter, kind: MemoryKind, rect: QRectF) -> None:
+        t = tokens()
+        if kind is MemoryKind.OTHERS:
+            ratio = self.devicePixelRatioF()
+            painter.fillRect(rect, hatch(t.others, t.hatch, ratio))
+        else:
+            painter.fillRect(rect, color(getattr(t, kind.value)))
+
+    def _paint_spare(self, painter: QPainter, rect: QRectF) -> None:
+        t = tokens()
+        painter.fillRect(rect, color(t.spare))
+        painter.setPen(QPen(color(t.control), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        radius = 4 if self._large else 3
+        path = rounded(rect.adjusted(0.5, 0.5, -0.5, -0.5), radius if rect.x() == 0 else 2)
+        painter.drawPath(path)
+
+    def _paint_shortfall(self, painter: QPainter, limit: int) -> None:
+        t = tokens()
+        over = QRectF(limit, 0, self.width() - limit, self.height())
+        box(painter, over, 2, border=t.bad, width=2)
+        painter.fillRect(QRectF(limit - 1, 0, 2, self.height()), color(t.text))
+
+
+class MemoryLegend(QWidget):
+    """Names the colours. With values it is one line with the unit at its end; else a 3 x 2 grid."""
+
+    SQUARE = 8
+
+    def __init__(self, parent: QWidget | None = None, *, columns: int = 3) -> None:
+        super().__init__(parent)
+        self._columns = columns
+        self._parts: tuple[MemoryPart, ...] | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_values(self, parts: Sequence[MemoryPart], total_bytes: int) -> None:
+        """Name the parts present with their GiB, the spare rest last."""
+        used = sum(part.size_bytes for part in parts)
+        spare = MemoryPart(MemoryKind.SPARE, max(0, total_bytes - used))
+        self._parts = (*parts, spare)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """One line with values, else as many as the grid needs."""
+        lines = 1 if self._parts is not None else -(-len(MemoryKind) // self._columns)
+        return QSize(200, lines * (SMALL_LINE_PX + 2))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Squares and words."""
+        del event
+        painter = painter_on(self)
+        font = ui_font(SMALL_PX)
+        painter.setFont(font)
+        metrics = QFontMetrics(font)
+        line = SMALL_LINE_PX + 2
+        if self._parts is None:
+            column = self.width() / self._columns
+            for place, kind in enumerate(MemoryKind):
+                x = round(place % self._columns * column)
+                self._paint_entry(painter, kind, kind_name(kind), x, place // self._columns * line)
+        else:
+            x = 0
+            for part in self._parts:
+                text = f"{kind_name(part.kind)} {format_gib(part.size_bytes, unit=False)}"
+                self._paint_entry(painter, part.kind, text, x, 0)
+                x += self.SQUARE + 6 + metrics.horizontalAdvance(text) + 12
+            painter.setPen(color(tokens().muted))
+            painter.drawText(
+                self.rect(), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, "GiB"
+            )
+        painter.end()
+
+    def _paint_entry(self, painter: QPainter, kind: MemoryKind, text: str, x: int, y: int) -> None:
+        t = tokens()
+        line = SMALL_LINE_PX + 2
+        square = QRectF(x, y + (line - self.SQUARE) / 2, self.SQUARE, self.SQUARE)
+        if kind is MemoryKind.SPARE:
+            box(painter, square, 2, fill=t.spare, border=t.control)
+        elif kind is MemoryKind.OTHERS:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(hatch(t.others, t.hatch, self.devicePixelRatioF()))
+            painter.drawRoundedRect(square, 2, 2)
+        else:
+            box(painter, square, 2, fill=getattr(t, kind.value))
+        painter.setPen(color(t.muted))
+        place = QRectF(x + self.SQUARE + 6, y, self.width(), line)
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
