@@ -77,7 +77,11 @@ class ErrorCode(StrEnum):
     CHAT_BAD_ANSWER = "chat.bad_answer"
     CHAT_REFUSED = "chat.refused"
     CHAT_TOO_LONG = "chat.too_long"
+    CHAT_ONLY_THINKING = "chat.only_thinking"
+    CHAT_EMPTY_ANSWER = "chat.empty_answer"
     CHAT_STORE_FAILED = "chat.store_failed"
+    CHAT_STORE_DAMAGED = "chat.store_damaged"
+    CHAT_STORE_TOO_NEW = "chat.store_too_new"
 
     # serve
     SERVE_PORT_TAKEN = "serve.port_taken"

@@ -122,6 +122,11 @@ class QueueChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class StoreFailed(Event):
-    """Chats cannot be written; they go on in memory."""
+    """Chats cannot be written and go on in memory, or a damaged file was replaced."""
 
     error: KimiError
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRecovered(Event):
+    """Chats are written again, also those that had to wait."""

@@ -143,8 +143,9 @@ def test_code_is_what_the_parser_calls_code(text: str) -> None:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     fences = [token for token in parser.parse(text) if token.type == "fence" and token.level == 0]
     code = [segment for segment in split_markdown(text) if segment.kind is SegmentKind.CODE]
-    assert [token.content.rstrip("\n") for token in fences] == [
-        segment.text.rstrip("\n") for segment in code
+    # At the very end of the text the parser drops the spaces of an unfinished line.
+    assert [token.content.rstrip() for token in fences] == [
+        segment.text.rstrip() for segment in code
     ]
     assert [(token.info.split() or [""])[0] for token in fences] == [
         segment.language for segment in code
