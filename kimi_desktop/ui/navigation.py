@@ -1,0 +1,90 @@
+"""What pages ask of the window around them, so that no page knows another. Qt thread.
+
+Reached as ``bridge.navigation``. The frame (``main_window.py``) listens; a page that wants to
+react (Chat to ``chat_wanted``) connects in its constructor and is built before the signal fires.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from kimi_desktop.backends.types import LoadSettings
+
+PAGES = ("chat", "models", "plan", "monitor", "serve", "settings")
+"""The six pages, in the order of the rail and of Ctrl+1 ... Ctrl+6."""
+
+
+class Navigation(QObject):
+    """Requests. Every method returns at once."""
+
+    page_wanted = Signal(str)
+    picker_wanted = Signal()
+    palette_wanted = Signal()
+    shortcuts_wanted = Signal()
+    wizard_wanted = Signal()
+    log_wanted = Signal()
+    start_wanted = Signal(object)
+    stop_wanted = Signal()
+    chat_wanted = Signal(int)
+    new_chat_wanted = Signal()
+    problem_met = Signal(object)
+    note_made = Signal(str)
+
+    def show_page(self, name: str) -> None:
+        """Bring one of ``PAGES`` to the front.
+
+        Raises:
+            ValueError: there is no page of that name.
+        """
+        if name not in PAGES:
+            raise ValueError(name)
+        self.page_wanted.emit(name)
+
+    def open_chat(self, chat_id: int) -> None:
+        """Show the Chat page with this chat."""
+        self.page_wanted.emit("chat")
+        self.chat_wanted.emit(chat_id)
+
+    def new_chat(self) -> None:
+        """Show the Chat page with an empty chat."""
+        self.page_wanted.emit("chat")
+        self.new_chat_wanted.emit()
+
+    def open_picker(self) -> None:
+        """Drop down the list of models."""
+        self.picker_wanted.emit()
+
+    def open_palette(self) -> None:
+        """Search chats and commands."""
+        self.palette_wanted.emit()
+
+    def show_shortcuts(self) -> None:
+        """List the keyboard shortcuts."""
+        self.shortcuts_wanted.emit()
+
+    def run_wizard(self) -> None:
+        """Go through the set-up again."""
+        self.wizard_wanted.emit()
+
+    def show_log(self) -> None:
+        """Show the log of the engine's last start."""
+        self.log_wanted.emit()
+
+    def start_engine(self, settings: LoadSettings | None = None) -> None:
+        """Start, or restart with other settings; None takes the chosen model and its last ones.
+
+        The frame asks first when an answer is being written, and reports a failure.
+        """
+        self.start_wanted.emit(settings)
+
+    def stop_engine(self) -> None:
+        """End the engine."""
+        self.stop_wanted.emit()
+
+    def report(self, error: BaseException) -> None:
+        """Say what went wrong and what to do, in a bar at the top."""
+        self.problem_met.emit(error)
+
+    def tell(self, text: str) -> None:
+        """Say something good or neutral in a bar that goes away by itself."""
+        self.note_made.emit(text)
