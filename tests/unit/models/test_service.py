@@ -1,0 +1,155 @@
+"""The library service: scans, folders, starter, first chat model; events and settings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode, ModelError, SettingsError
+from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.models import service
+from kimi_desktop.models.service import LocalModels
+from kimi_desktop.models.types import LibraryChanged, StarterProgress
+from kimi_desktop.planner.cache import kv_bytes_per_token
+from tests.support.gguf_files import llama_metadata, write_model
+
+TIMEOUT_S = 60
+
+
+class Fetcher:
+    """Stands for the downloads feature: puts a real file there, or fails."""
+
+    def __init__(self) -> None:
+        self.error: DownloadError | None = None
+
+    async def fetch_first_chat(
+        self, folder: Path, progress: Callable[[int, int, str], None]
+    ) -> Path:
+        if self.error:
+            raise self.error
+        progress(1, 2, "downloading")
+        return write_model(folder / "chat-Q8_0.gguf", llama_metadata("Small Chat"))
+
+
+class Desk:
+    def __init__(self, home: Path) -> None:
+        self.paths = AppPaths.under(home)
+        self.paths.make()
+        self.io = IoLoop()
+        self.bus = EventBus()
+        self.events: list[Event] = []
+        self.bus.subscribe(self.events.append)
+        self.store = SettingsStore(self.paths.settings_file)
+        self.fetcher = Fetcher()
+        self.models = LocalModels(
+            io=self.io,
+            bus=self.bus,
+            store=self.store,
+            paths=self.paths,
+            kv_rule=kv_bytes_per_token,
+            fetcher=self.fetcher,
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path / "profile")
+    yield made
+    made.io.close()
+
+
+def test_scan_publishes_what_it_found(desk: Desk) -> None:
+    assert desk.models.models == ()
+    write_model(desk.paths.default_models_folder / "m.gguf")
+    found = desk.models.scan().result(TIMEOUT_S)
+    assert [model.title for model in found] == ["Tiny Llama"]
+    assert desk.models.models == found
+    assert desk.events == [LibraryChanged(found, (desk.paths.default_models_folder,))]
+
+
+def test_folders_are_added_kept_and_forgotten(desk: Desk, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    path = write_model(mine / "m.gguf")
+    assert len(desk.models.add_folder(mine).result(TIMEOUT_S)) == 1
+    desk.models.add_folder(mine).result(TIMEOUT_S)
+    assert desk.models.folders == (desk.paths.default_models_folder, mine)
+    assert SettingsStore(desk.paths.settings_file).settings.models.folders == (str(mine),)
+    assert desk.models.remove_folder(mine).result(TIMEOUT_S) == ()
+    assert desk.models.folders == (desk.paths.default_models_folder,)
+    assert path.exists()
+
+
+def test_a_choice_that_cannot_be_saved_holds_all_the_same(desk: Desk, tmp_path: Path) -> None:
+    write_model(tmp_path / "mine" / "m.gguf")
+    desk.paths.settings_file.with_suffix(".json.new").mkdir()
+    operation = desk.models.add_folder(tmp_path / "mine")
+    with pytest.raises(SettingsError):
+        operation.result(TIMEOUT_S)
+    assert len(desk.models.models) == 1
+
+
+def test_starter_is_installed_and_found(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def install(
+        folder: Path, progress: Callable[[int, int, str], None], _cancelled: threading.Event
+    ) -> Path:
+        progress(5, 10, "assembling")
+        return write_model(folder / "gemma-3-270m-q4_k_m.gguf", llama_metadata("Gemma"))
+
+    monkeypatch.setattr(service, "install_starter", install)
+    model = desk.models.install_starter().result(TIMEOUT_S)
+    assert model.title == "Gemma"
+    assert StarterProgress(5, 10, "assembling") in desk.events
+    assert isinstance(desk.events[-1], LibraryChanged)
+
+
+def test_cancelling_the_starter_stops_the_copy(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    def install(_folder: Path, _progress: object, cancelled: threading.Event) -> Path:
+        began.set()
+        assert cancelled.wait(TIMEOUT_S)
+        ended.set()
+        raise CancelledError
+
+    monkeypatch.setattr(service, "install_starter", install)
+    operation = desk.models.install_starter()
+    assert began.wait(TIMEOUT_S)
+    operation.cancel()
+    assert ended.wait(TIMEOUT_S)
+    assert operation.cancelled
+
+
+def test_first_chat_is_fetched_and_found(desk: Desk) -> None:
+    model = desk.models.fetch_first_chat().result(TIMEOUT_S)
+    assert model.title == "Small Chat"
+    assert StarterProgress(1, 2, "downloading") in desk.events
+    desk.fetcher.error = DownloadError(ErrorCode.DOWNLOAD_OFFLINE, {"host": "huggingface.co"})
+    with pytest.raises(DownloadError):
+        desk.models.fetch_first_chat().result(TIMEOUT_S)
+
+
+def test_a_file_known_by_another_name_is_found(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = write_model(desk.paths.default_models_folder / "a.gguf")
+    second = desk.paths.default_models_folder / "b.gguf"
+    second.hardlink_to(first)
+    monkeypatch.setattr(service, "install_starter", lambda *_arguments: second)
+    assert desk.models.install_starter().result(TIMEOUT_S).path == first
+    gone = desk.paths.default_models_folder / "gone.gguf"
+    monkeypatch.setattr(service, "install_starter", lambda *_arguments: gone)
+    with pytest.raises(ModelError) as caught:
+        desk.models.install_starter().result(TIMEOUT_S)
+    assert caught.value.code is ErrorCode.MODEL_NOT_FOUND
+
+
+def test_starter_availability_is_that_of_the_packages(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "starter_available", lambda: True)
+    assert desk.models.starter_available
