@@ -1,8 +1,62 @@
-"""Forecasts as frozen data."""
+"""Placements and forecasts as frozen data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from kimi_desktop.models.geometry import Geometry, TensorTable
+
+HOST = -1
+"""The device number of main memory; GPUs count from 0."""
+
+ALL_LAYERS = -1
+"""``n_gpu_layers``: every block and the output."""
+
+EVERY_BLOCK = 1_000_000
+"""``n_cpu_moe``: the experts of every block."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """What the memory formulas need to know of a model."""
+
+    geometry: Geometry
+    tensors: TensorTable
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a model goes and how large its working memory is; the flags of llama-server."""
+
+    context: int
+    """Tokens, of all slots together."""
+    n_gpu_layers: int = 0
+    n_cpu_moe: int = 0
+    """Blocks, from block 0, whose experts stay in main memory."""
+    overrides: tuple[tuple[str, int], ...] = ()
+    """(pattern of tensor names, device): the first match wins (``-ot``)."""
+    tensor_split: tuple[float, ...] = ()
+    """Shares of the GPUs; empty = in proportion to their free memory."""
+    cache_type_k: str = "F16"
+    cache_type_v: str = "F16"
+    n_batch: int = 2048
+    n_ubatch: int = 512
+    n_parallel: int = 1
+    kv_unified: bool = False
+    """One pool of cells for all slots."""
+    flash_attention: bool = True
+    offload_kv: bool = True
+    """The cache lives where its layer does, else in main memory."""
+    offload_ops: bool = True
+    """Large batches copy weights from main memory to the first GPU."""
+    full_window: bool = False
+    """``--swa-full``: window layers keep every token."""
+    load_nextn: bool = False
+    """Load the blocks of multi-token prediction."""
+    repack: bool = True
+    """The CPU rearranges some formats when no GPU is used."""
+    n_outputs: int | None = None
+    """Rows of logits per micro-batch; None = one per slot, as llama-server has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +96,8 @@ class LoadForecast:
     """The memory of one load, the GPUs first, the host last."""
 
     devices: tuple[DeviceMemory, ...]
+    exact: bool = True
+    """False: the architecture has a rule that is not known here; the figures are an estimate."""
 
     @property
     def fits(self) -> bool:
