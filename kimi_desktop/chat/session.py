@@ -1,0 +1,204 @@
+"""One answer as it streams: reads the engine, adds up, and tells at most every 33 ms.
+
+Runs on the IO thread. Cancelling its task is how an answer is stopped: the stream is closed, which
+makes the engine stop too, and the text so far is the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kimi_desktop.backends.types import ChatRequest, Delta, Usage
+from kimi_desktop.base.errors import ChatError, ErrorCode, KimiError
+from kimi_desktop.chat.prompt import surely_fits, within
+from kimi_desktop.chat.types import AnswerStats, Finish
+
+COALESCE_S = 0.033
+RATE_WINDOW_S = 2.0
+"""The live speed is that of the last two seconds; the final one is the whole answer's."""
+
+_FINISHES = {"stop": Finish.END, "length": Finish.LENGTH, "tool_calls": Finish.END}
+
+
+class AnswerClient(Protocol):
+    """What a running engine is asked through."""
+
+    def stream_chat(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
+        """Stream an answer; closing the generator ends it in the engine too.
+
+        Raises (while iterated):
+            KimiError: the connection broke, or the engine refused or sent garbage.
+        """
+
+    async def count_tokens(self, request: ChatRequest) -> int | None:
+        """Tokens of the prompt; None where the engine cannot tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerUpdate:
+    """What joined the answer since the last update."""
+
+    text: str
+    reasoning: str
+    stats: AnswerStats
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How it ended."""
+
+    finish: Finish
+    stats: AnswerStats
+    error: KimiError | None = None
+
+
+class AnswerSession:
+    """Streams one answer. ``on_update`` and ``on_prefill`` are called on the IO thread."""
+
+    def __init__(
+        self,
+        client: AnswerClient,
+        *,
+        on_update: Callable[[AnswerUpdate], None],
+        on_prefill: Callable[[int, int], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._on_update = on_update
+        self._on_prefill = on_prefill
+        self._clock = clock
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._has_text = False
+        self._has_reasoning = False
+        self._finish: Finish | None = None
+        self._usage: Usage | None = None
+        self._tokens = 0
+        self._started = self._first = self._content = clock()
+        self._points: deque[tuple[float, int]] = deque()
+        """(when, tokens so far), for the live speed."""
+        self._told = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def run(self, request: ChatRequest, context: int | None) -> Answer:
+        """Stream to the end. A cancellation ends the answer as STOPPED and is not passed on.
+
+        Args:
+            request: What to answer.
+            context: Tokens that prompt and answer share, where known.
+        """
+        self._started = self._clock()
+        try:
+            if context is not None and not surely_fits(request, context):
+                needed = await self._client.count_tokens(request)
+                if needed is not None:
+                    request = within(request, needed, context)
+            async with aclosing(self._client.stream_chat(request)) as deltas:
+                async for delta in deltas:
+                    self._take(delta)
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            return self._end(Finish.STOPPED)
+        except KimiError as error:
+            return self._end(Finish.FAILED, error)
+        if self._finish is None:
+            lost = ChatError(ErrorCode.CHAT_CONNECTION_LOST, {"detail": "no end of the stream"})
+            return self._end(Finish.FAILED, lost)
+        return self._end(self._finish, self._emptiness(request))
+
+    def _take(self, delta: Delta) -> None:
+        now = self._clock()
+        if delta.prefill_total and delta.prefill_done is not None and not self._tokens:
+            self._on_prefill(delta.prefill_done, delta.prefill_total)
+        if delta.usage is not None:
+            self._usage = delta.usage
+        if delta.finish_reason is not None:
+            self._finish = _FINISHES.get(delta.finish_reason, Finish.END)
+        if not (delta.content or delta.reasoning):
+            return
+        if not self._tokens:
+            self._first = now
+        if not self._has_text and delta.content.strip():
+            self._has_text = True
+            self._content = now
+        self._has_reasoning = self._has_reasoning or bool(delta.reasoning)
+        self._tokens = max(delta.completion_tokens or 0, self._tokens + 1)
+        self._text.append(delta.content)
+        self._reasoning.append(delta.reasoning)
+        if now - self._told >= COALESCE_S:
+            self._tell(now)
+        elif self._timer is None:
+            wait_s = COALESCE_S - (now - self._told)
+            self._timer = asyncio.get_running_loop().call_later(wait_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._tell(self._clock())
+
+    def _tell(self, now: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        text, reasoning = "".join(self._text), "".join(self._reasoning)
+        if not (text or reasoning):
+            return
+        self._text.clear()
+        self._reasoning.clear()
+        self._told = now
+        self._points.append((now, self._tokens))
+        while len(self._points) > 2 and now - self._points[1][0] >= RATE_WINDOW_S:
+            self._points.popleft()
+        self._on_update(AnswerUpdate(text, reasoning, self._stats(now)))
+
+    def _stats(self, now: float) -> AnswerStats:
+        if not self._tokens:
+            return AnswerStats()
+        began, before = self._points[0] if self._points else (self._first, 1)
+        rate = (self._tokens - before) / (now - began) if now > began else 0.0
+        thinking_s = (self._content if self._has_text else now) - self._first
+        return AnswerStats(
+            tokens=self._tokens,
+            decode_tokens_per_s=rate,
+            first_token_s=self._first - self._started,
+            thinking_s=thinking_s if self._has_reasoning else None,
+        )
+
+    def _end(self, finish: Finish, error: KimiError | None = None) -> Answer:
+        now = self._clock()
+        self._tell(now)
+        stats = self._stats(now)
+        if self._tokens > 1 and now > self._first:
+            rate = (self._tokens - 1) / (now - self._first)
+            stats = replace(stats, decode_tokens_per_s=rate)
+        if usage := self._usage:
+            tokens = usage.completion_tokens or stats.tokens
+            measured = usage.decode_s > 0 and usage.completion_tokens > 0
+            stats = replace(
+                stats,
+                tokens=tokens,
+                decode_tokens_per_s=(
+                    usage.completion_tokens / usage.decode_s
+                    if measured
+                    else stats.decode_tokens_per_s
+                ),
+                prompt_tokens=usage.prompt_tokens,
+                cached_tokens=usage.cached_tokens,
+            )
+        return Answer(finish, stats, error)
+
+    def _emptiness(self, request: ChatRequest) -> KimiError | None:
+        """Why an answer that ended by itself has no text."""
+        if self._has_text:
+            return None
+        if self._finish is Finish.LENGTH and self._has_reasoning:
+            tokens = self._usage.completion_tokens if self._usage else 0
+            params = {"max_tokens": tokens or request.sampling.max_tokens}
+            return ChatError(ErrorCode.CHAT_ONLY_THINKING, params)
+        return ChatError(ErrorCode.CHAT_EMPTY_ANSWER)
