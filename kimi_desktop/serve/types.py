@@ -30,6 +30,24 @@ class ServeStatus:
     served: int = 0
     """Requests answered since it was switched on."""
     error: KimiError | None = None
+    model: str = ""
+    """The id that requests name; "" while no engine is ready."""
+
+
+class SnippetKind(StrEnum):
+    """What runs the lines."""
+
+    CURL = "curl"
+    PYTHON = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A few lines that talk to the gateway and run as they stand."""
+
+    kind: SnippetKind
+    text: str = field(repr=False)
+    """With address, key and model filled in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.types import LoadForecast
-from kimi_desktop.serve.types import ServeStatus
+from kimi_desktop.serve.types import ServeStatus, Snippet
 from kimi_desktop.ui.navigation import Navigation
 
 T = TypeVar("T")
@@ -180,6 +180,9 @@ class ServeService(Protocol):
 
     def renew_key(self) -> Operation[ServeStatus]:
         """Replace the key; the old one stops working at once."""
+
+    def snippets(self) -> tuple[Snippet, ...]:
+        """Lines to try the gateway with, one of each kind (off: as they will be once it is on)."""
 
 
 class Services(Protocol):

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 from pathlib import Path
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.machine import checks
 from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Verdict
 from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
 from kimi_desktop.monitor.types import Sample, SampleTaken
-from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+from kimi_desktop.serve.types import (
+    ServeChanged,
+    ServeState,
+    ServeStatus,
+    Snippet,
+    SnippetKind,
+)
 from tests.support import scripted_data as data
 from tests.support.scripted_desk import Desk
 
@@ -130,11 +138,12 @@ class ScriptedMonitor:
 
 
 class ScriptedServe:
-    """The gateway's switch."""
+    """The gateway's switch; it takes the port from the settings."""
 
-    def __init__(self, desk: Desk, bus: EventBus) -> None:
+    def __init__(self, desk: Desk, bus: EventBus, store: SettingsStore) -> None:
         self._desk = desk
         self._bus = bus
+        self._store = store
         self._keys = itertools.count(1)
         self.status = ServeStatus(ServeState.OFF)
         self.error: KimiError | None = None
@@ -148,7 +157,7 @@ class ScriptedServe:
         if self.error is not None:
             self.set_status(ServeStatus(ServeState.FAILED, error=self.error))
             return self._desk.failed("serve.switch_on", self.error)
-        status = ServeStatus(ServeState.ON, url="http://127.0.0.1:8080/v1", api_key=self._key())
+        status = ServeStatus(ServeState.ON, url=self._url(), api_key=self._key(), model="kimi-k2.6")
         operation = self._desk.operation("serve.switch_on", status)
         self.set_status(status if operation.done else ServeStatus(ServeState.STARTING))
         return operation
@@ -160,6 +169,30 @@ class ScriptedServe:
     def renew_key(self) -> Operation[ServeStatus]:
         self.set_status(dataclasses.replace(self.status, api_key=self._key()))
         return self._desk.operation("serve.renew_key", self.status)
+
+    def snippets(self) -> tuple[Snippet, ...]:
+        url = self.status.url or self._url()
+        key, model = self.status.api_key, self.status.model or "kimi-k2.6"
+        body = {"model": model, "messages": [{"role": "user", "content": "Hello"}]}
+        curl = (
+            f"curl {url}/chat/completions \\\n"
+            f'  -H "Authorization: Bearer {key}" \\\n'
+            '  -H "Content-Type: application/json" \\\n'
+            f"  -d '{json.dumps(body)}'"
+        )
+        python = (
+            "from openai import OpenAI\n\n"
+            f'client = OpenAI(base_url="{url}", api_key="{key}")\n'
+            "answer = client.chat.completions.create(\n"
+            f'    model="{model}",\n'
+            '    messages=[{"role": "user", "content": "Hello"}],\n'
+            ")\n"
+            "print(answer.choices[0].message.content)"
+        )
+        return (Snippet(SnippetKind.CURL, curl), Snippet(SnippetKind.PYTHON, python))
+
+    def _url(self) -> str:
+        return f"http://127.0.0.1:{self._store.settings.serve.port}/v1"
 
     def _key(self) -> str:
         return f"kimi-scripted-{next(self._keys):04d}"

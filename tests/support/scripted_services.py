@@ -40,7 +40,7 @@ class ScriptedServices:
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)
-        self.serve = ScriptedServe(self.desk, self.bus)
+        self.serve = ScriptedServe(self.desk, self.bus, self.store)
 
 
 BOXES: Mapping[str, Any] = {"cpu": data.cpu_only_box, "gpus": data.two_gpu_box}
