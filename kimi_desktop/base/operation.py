@@ -8,6 +8,9 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+Cancelled = CancelledError
+"""What a cancelled command reports, for those who may not know ``concurrent``."""
+
 
 class Operation(Generic[T]):
     """What every long command returns: ``cancel``, ``done``, and a callback at the end.

@@ -268,7 +268,11 @@ class Bridge(QObject):
         on_done: Callable[[T], None] | None = None,
         on_error: Callable[[BaseException], None] | None = None,
     ) -> Operation[T]:
-        """Call back on the Qt thread when the operation ends (a cancelled one is an error)."""
+        """Call back on the Qt thread when the operation ends.
+
+        A cancelled one reports ``base.operation.Cancelled``; ``Navigation.report`` drops
+        that, because who cancels knows.
+        """
 
         def ended(result: Any, error: BaseException | None) -> None:  # noqa: ANN401
             if error is None:

@@ -93,6 +93,23 @@ def icon(name: str, tone: str = "text") -> QIcon:
     return QIcon(_TintedEngine(name, tone))
 
 
+@lru_cache(maxsize=8)
+def logo(size: int, device_pixel_ratio: float, edge: str) -> QPixmap:
+    """The app's mark at a small size: bolder strokes, and a line around in ``edge``."""
+    svg = asset("app/icon.svg").read_text(encoding="utf-8")
+    svg = svg.replace('stroke-width="14"', 'stroke-width="18"')
+    svg = svg.replace('rx="56" fill', f'rx="56" stroke="{edge}" stroke-width="4" fill')
+    side = round(size * device_pixel_ratio)
+    drawn = QPixmap(side, side)
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(drawn)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    QSvgRenderer(QByteArray(svg.encode())).render(painter, QRectF(0, 0, side, side))
+    painter.end()
+    drawn.setDevicePixelRatio(device_pixel_ratio)
+    return drawn
+
+
 @cache
 def app_icon() -> QIcon:
     """The application's own icon."""

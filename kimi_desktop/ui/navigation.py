@@ -9,6 +9,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.base.operation import Cancelled
 
 PAGES = ("chat", "models", "plan", "monitor", "serve", "settings")
 """The six pages, in the order of the rail and of Ctrl+1 ... Ctrl+6."""
@@ -82,8 +83,9 @@ class Navigation(QObject):
         self.stop_wanted.emit()
 
     def report(self, error: BaseException) -> None:
-        """Say what went wrong and what to do, in a bar at the top."""
-        self.problem_met.emit(error)
+        """Say what went wrong and what to do, in a bar at the top. Cancelling is no news."""
+        if not isinstance(error, Cancelled):
+            self.problem_met.emit(error)
 
     def tell(self, text: str) -> None:
         """Say something good or neutral in a bar that goes away by itself."""

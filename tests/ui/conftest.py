@@ -12,6 +12,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QThread, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from kimi_desktop.ui.bridge import Bridge
 from tests.support.scripted_services import ScriptedServices, lived_in
@@ -37,9 +38,10 @@ def no_leaks(qapp: QApplication) -> Iterator[None]:
     _settle()
     widgets = [_describe(w) for w in qapp.topLevelWidgets() if id(w) not in before]
     objects = gc.get_objects()
-    threads = [t for t in objects if isinstance(t, QThread) and t.isRunning()]
+    alive = [t for t in objects if isinstance(t, QThread | QTimer) and isValid(t)]
+    threads = [t for t in alive if isinstance(t, QThread) and t.isRunning()]
     ours = [t for t in threads if t is not qapp.thread()]
-    timers = [t.objectName() or repr(t) for t in objects if isinstance(t, QTimer) and t.isActive()]
+    timers = [t.objectName() or repr(t) for t in alive if isinstance(t, QTimer) and t.isActive()]
     for widget in qapp.topLevelWidgets():  # one leak must not fail the tests after it
         if id(widget) not in before:
             widget.close()

@@ -17,6 +17,7 @@ from kimi_desktop.ui.widgets.painting import box, painter_on
 
 REACH = 4
 """2 px of ring after 2 px of air."""
+RETURNS = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
 
 
 class FocusRing(QWidget):
@@ -88,6 +89,7 @@ class Focusable:
 
     focus_radius = RADIUS
     _ring: FocusRing | None = None
+    _had_ring = False
 
     def focus_target(self) -> QWidget:
         """What the ring goes around; as a rule the control itself."""
@@ -95,14 +97,21 @@ class Focusable:
         return self
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring unless the mouse brought the focus."""
+        """Show the ring unless the mouse brought the focus.
+
+        When window or popup gives the focus back, it is as it was before.
+        """
         super().focusInEvent(event)  # type: ignore[misc]
-        if event.reason() is not Qt.FocusReason.MouseFocusReason:
+        if event.reason() in RETURNS:
+            if self._had_ring:
+                self.show_ring()
+        elif event.reason() is not Qt.FocusReason.MouseFocusReason:
             self.show_ring()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Take it away."""
         super().focusOutEvent(event)  # type: ignore[misc]
+        self._had_ring = self._ring is not None
         self.hide_ring()
 
     def show_ring(self) -> None:

@@ -82,6 +82,12 @@ class MessageBar(QWidget):
         """One more button, before the cross."""
         self._buttons.addWidget(button)
 
+    def buttons(self) -> tuple[Button, ...]:
+        """The buttons, in order."""
+        items = (self._buttons.itemAt(i) for i in range(self._buttons.count()))
+        found = (item.widget() for item in items if item is not None)
+        return tuple(button for button in found if isinstance(button, Button))
+
     def set_closable(self, *, closable: bool) -> None:
         """Whether the cross is there."""
         self._close.setVisible(closable)

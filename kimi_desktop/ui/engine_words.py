@@ -1,0 +1,55 @@
+"""The engine's state in the window's words and shapes. Qt thread."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from kimi_desktop.backends.types import EngineState, EngineStatus
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.ui.widgets.chip import Dot
+
+DOTS = {
+    EngineState.STOPPED: Dot.OFF,
+    EngineState.STARTING: Dot.BUSY,
+    EngineState.LOADING: Dot.BUSY,
+    EngineState.READY: Dot.OK,
+    EngineState.GENERATING: Dot.OK,
+    EngineState.STOPPING: Dot.BUSY,
+    EngineState.FAILED: Dot.BAD,
+}
+ALIVE = frozenset(
+    {EngineState.STARTING, EngineState.LOADING, EngineState.READY, EngineState.GENERATING}
+)
+"""Something runs that Stop can end."""
+USABLE = frozenset({EngineState.READY, EngineState.GENERATING})
+
+
+def state_word(status: EngineStatus) -> str:
+    """One word for the state; loading says how far."""
+    translate = QCoreApplication.translate
+    if status.state is EngineState.LOADING and status.load_fraction is not None:
+        word = translate("EngineState", "Loading {percent}%")
+        return word.format(percent=round(status.load_fraction * 100))
+    return {
+        EngineState.STOPPED: translate("EngineState", "Stopped"),
+        EngineState.STARTING: translate("EngineState", "Starting"),
+        EngineState.LOADING: translate("EngineState", "Loading"),
+        EngineState.READY: translate("EngineState", "Running"),
+        EngineState.GENERATING: translate("EngineState", "Running"),
+        EngineState.STOPPING: translate("EngineState", "Stopping"),
+        EngineState.FAILED: translate("EngineState", "Failed"),
+    }[status.state]
+
+
+def loaded_model(
+    status: EngineStatus, models: tuple[LocalModel, ...], selected: str
+) -> LocalModel | None:
+    """The model that the engine has (or tried), else the one that the user chose."""
+    if status.settings is not None and status.state is not EngineState.STOPPED:
+        for model in models:
+            if model.path == status.settings.model_path:
+                return model
+    for model in models:
+        if model.id == selected:
+            return model
+    return None

@@ -1,0 +1,400 @@
+"""The frame: rail, top bar, status bar, and the page between them. Qt thread.
+
+How a page fits in
+    A page is a ``QWidget`` class in ``ui/<name>/page.py``, built as ``Page(bridge)`` when it is
+    first shown, and kept. It asks the window through ``bridge.navigation`` and never imports
+    another page. It takes what happens from ``bridge.happened`` and the present state from
+    ``bridge.services``. It sets its words in ``retranslate()``, called from its constructor and
+    from ``changeEvent`` on LanguageChange; the colours follow by themselves. It handles its own
+    empty states and failures in place; what concerns the whole window goes to
+    ``navigation.report``. ``showEvent`` tells it that it is shown, ``hideEvent`` that it is not.
+
+The frame owns starting and stopping the engine for everybody, the overlays (model picker, command
+palette, log, shortcuts, questions), the notices and the wizard's place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QEvent, QSettings, QSize, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kimi_desktop.backends.types import EngineStateChanged
+from kimi_desktop.base.events import Event
+from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.chat.types import StoreFailed
+from kimi_desktop.models.types import LibraryChanged
+from kimi_desktop.ui import icons
+from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.engine_control import EngineControl
+from kimi_desktop.ui.engine_words import loaded_model
+from kimi_desktop.ui.navigation import PAGES
+from kimi_desktop.ui.notices import Notices
+from kimi_desktop.ui.overlay import Overlay
+from kimi_desktop.ui.pages import Page
+from kimi_desktop.ui.rail import Rail
+from kimi_desktop.ui.shortcuts import KEYS, shortcut
+from kimi_desktop.ui.status_bar import StatusBar
+from kimi_desktop.ui.top_bar import TopBar
+
+DEFAULT_SIZE = QSize(1280, 800)
+LEAST_SIZE = QSize(960, 600)
+GEOMETRY_FILE = "window.ini"
+
+
+class MainWindow(QMainWindow):
+    """Built once. ``closed`` fires when the user has left for good."""
+
+    closed = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        pages: Sequence[Page],
+        *,
+        wizard: Callable[[Bridge], QWidget] | None = None,
+        config_folder: Path | None = None,
+    ) -> None:
+        """``pages`` in the order of the rail; ``config_folder`` keeps the window's place."""
+        super().__init__()
+        self._bridge = bridge
+        self._pages = {page.name: page for page in pages}
+        self._built: dict[str, QWidget] = {}
+        self._make_wizard = wizard
+        self._wizard: QWidget | None = None
+        self._overlay: Overlay | None = None
+        self._leaving = False
+        self._geometry = (
+            QSettings(str(config_folder / GEOMETRY_FILE), QSettings.Format.IniFormat)
+            if config_folder is not None
+            else None
+        )
+        self.setWindowTitle("Kimi Desktop")
+        self.setWindowIcon(icons.app_icon())
+        self.setMinimumSize(LEAST_SIZE)
+        self.top_bar = TopBar()
+        self.rail = Rail(tuple((page.name, page.icon) for page in pages))
+        self.notices = Notices()
+        self.stack = QStackedWidget()
+        self.status_bar = StatusBar(bridge)
+        self.engine = EngineControl(bridge, self.ask)
+        self._arrange()
+        self._connect()
+        self._bind_keys()
+        self.retranslate()
+        self._show_engine()
+        self.rail.set_open(open_=bridge.settings.window.rail_open)
+        if wizard is not None and not bridge.settings.window.wizard_done:
+            self.show_wizard()
+        else:
+            self.show_page(bridge.settings.window.page)
+        self._restore_place()
+        QTimer.singleShot(0, self._on_first_idle)
+
+    # pages
+
+    @property
+    def page_name(self) -> str:
+        """The page shown (behind the wizard, the one it will return to)."""
+        name = self._bridge.settings.window.page
+        return name if name in self._pages else next(iter(self._pages))
+
+    def page(self, name: str) -> QWidget:
+        """The page's widget, built now if it was not yet."""
+        if name not in self._built:
+            widget = self._pages[name].make(self._bridge)
+            self._built[name] = widget
+            self.stack.addWidget(widget)
+        return self._built[name]
+
+    def show_page(self, name: str) -> None:
+        """Bring a page to the front; an unknown name falls back to the first page."""
+        if name not in self._pages:
+            name = next(iter(self._pages))
+        self.stack.setCurrentWidget(self.page(name))
+        self.rail.select(name)
+        self._set_wizard_frame(on=False)
+        self.top_bar.set_title(self.titles()[name])
+        if self._bridge.settings.window.page != name:
+            self._save_window(page=name)
+
+    def show_wizard(self) -> None:
+        """Open the set-up from its beginning."""
+        if self._make_wizard is None:
+            return
+        self._drop_wizard()
+        self._wizard = self._make_wizard(self._bridge)
+        self.stack.addWidget(self._wizard)
+        self.stack.setCurrentWidget(self._wizard)
+        self._set_wizard_frame(on=True)
+        self.top_bar.set_title(self.tr("Set up"))
+
+    def titles(self) -> dict[str, str]:
+        """The names of the pages in the language of the window."""
+        return {
+            "chat": self.tr("Chat"),
+            "models": self.tr("Models"),
+            "plan": self.tr("Plan"),
+            "monitor": self.tr("Monitor"),
+            "serve": self.tr("Serve"),
+            "settings": self.tr("Settings"),
+        }
+
+    # what the frame does for everybody
+
+    def ask(self, question: str, detail: str, confirm: str, on_confirm: Callable[[], None]) -> None:
+        """A question over the window."""
+        from kimi_desktop.ui.window_overlays import Question  # noqa: PLC0415 - built when asked
+
+        self._open(
+            Question(self, question=question, detail=detail, confirm=confirm, on_confirm=on_confirm)
+        )
+
+    def open_picker(self) -> None:
+        """Drop down the list of models."""
+        from kimi_desktop.ui.model_picker import ModelPicker  # noqa: PLC0415
+
+        if self._wizard is None:
+            self._open(ModelPicker(self._bridge, self))
+
+    def open_palette(self) -> None:
+        """Search chats and commands."""
+        from kimi_desktop.ui.command_palette import CommandPalette  # noqa: PLC0415
+
+        if self._wizard is None:
+            self._open(CommandPalette(self._bridge, self, self.titles(), self.toggle_rail))
+
+    def show_shortcuts(self) -> None:
+        """List the keyboard shortcuts."""
+        from kimi_desktop.ui.shortcuts import shortcut_rows  # noqa: PLC0415
+        from kimi_desktop.ui.window_overlays import ShortcutList  # noqa: PLC0415
+
+        enter_sends = self._bridge.settings.window.enter_sends
+        self._open(ShortcutList(self, shortcut_rows(enter_sends=enter_sends)))
+
+    def show_log(self) -> None:
+        """Show the engine's log."""
+        from kimi_desktop.ui.window_overlays import LogView  # noqa: PLC0415
+
+        self._open(LogView(self, self._bridge.services.engine.log_text()))
+
+    def show_failure(self) -> None:
+        """Why the engine failed: in place on the Chat page, over any other page."""
+        from kimi_desktop.ui.window_overlays import FailureView  # noqa: PLC0415
+
+        self._open(FailureView(self, self._bridge))
+
+    def show_unexpected(self, trace: str) -> None:
+        """Something failed that nobody expected; the app goes on."""
+        last = trace.strip().rpartition("\n")[2]
+        self.notices.show_error(RuntimeError(last))
+
+    def toggle_rail(self) -> None:
+        """Open or close the rail."""
+        open_ = not self.rail.is_open
+        self.rail.set_open(open_=open_)
+        self._save_window(rail_open=open_)
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """What lies over the window now."""
+        return self._overlay
+
+    # Qt
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Words follow the language."""
+        if event.type() is QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        titles = self.titles()
+        self.rail.set_titles(titles, {name: shortcut(f"page_{name}") for name in self._pages})
+        wizard = self._wizard is not None
+        self.top_bar.set_title(self.tr("Set up") if wizard else titles[self.page_name])
+        self.top_bar.show_language(self._language_shown())
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask when leaving would cut something off; else remember the place and go."""
+        reason = self._reason_to_stay()
+        if reason and not self._leaving:
+            event.ignore()
+            self.ask(self.tr("Quit Kimi Desktop?"), reason, self.tr("Quit"), self._leave)
+            return
+        if self._geometry is not None:
+            self._geometry.setValue("geometry", self.saveGeometry())
+            self._geometry.sync()
+        super().closeEvent(event)
+        self.closed.emit()
+
+    # inside
+
+    def _arrange(self) -> None:
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(0)
+        right.addWidget(self.notices)
+        right.addWidget(self.stack, 1)
+        middle = QHBoxLayout()
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.setSpacing(0)
+        middle.addWidget(self.rail)
+        middle.addLayout(right, 1)
+        central = QWidget()
+        layout = QVBoxLayout(central)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.top_bar)
+        layout.addLayout(middle, 1)
+        layout.addWidget(self.status_bar)
+        self.setCentralWidget(central)
+
+    def _connect(self) -> None:
+        go = self._bridge.navigation
+        go.page_wanted.connect(self.show_page)
+        go.picker_wanted.connect(self.open_picker)
+        go.palette_wanted.connect(self.open_palette)
+        go.shortcuts_wanted.connect(self.show_shortcuts)
+        go.wizard_wanted.connect(self.show_wizard)
+        go.log_wanted.connect(self.show_log)
+        go.start_wanted.connect(self.engine.start)
+        go.stop_wanted.connect(self.engine.stop)
+        go.problem_met.connect(self._on_failed)
+        go.note_made.connect(self.notices.show_note)
+        self.top_bar.picker_wanted.connect(self.open_picker)
+        self.top_bar.start_wanted.connect(self.engine.start)
+        self.top_bar.stop_wanted.connect(self.engine.stop)
+        self.top_bar.failure_wanted.connect(self.show_failure)
+        self.top_bar.language_chosen.connect(self._on_language_chosen)
+        self.rail.chosen.connect(self.show_page)
+        self.status_bar.clicked.connect(lambda: self.show_page("monitor"))
+        self._bridge.happened.connect(self._on_event)
+
+    def _bind_keys(self) -> None:
+        go = self._bridge.navigation
+        bindings: dict[str, Callable[[], Any]] = {
+            "new_chat": go.new_chat,
+            "palette": self.open_palette,
+            "picker": self.open_picker,
+            "rail": self.toggle_rail,
+            "settings": lambda: self.show_page("settings"),
+            "shortcuts": self.show_shortcuts,
+            "quit": self.close,
+        }
+        for name in PAGES:
+            bindings[f"page_{name}"] = partial(self.show_page, name)
+        for action, run in bindings.items():
+            bound = QShortcut(QKeySequence(KEYS[action]), self)
+            bound.activated.connect(partial(self._on_key, action, run))
+
+    def _on_key(self, action: str, run: Callable[[], Any]) -> None:
+        """The wizard hides the pages, so their keys rest meanwhile."""
+        if self._wizard is None or action in ("quit", "shortcuts"):
+            run()
+
+    def _open(self, overlay: Overlay) -> None:
+        if self._overlay is not None:
+            self._overlay.dismiss()
+        self._overlay = overlay
+        overlay.closed.connect(lambda: self._on_overlay_closed(overlay))
+        overlay.open()
+
+    def _on_overlay_closed(self, overlay: Overlay) -> None:
+        if self._overlay is overlay:
+            self._overlay = None
+
+    def _set_wizard_frame(self, *, on: bool) -> None:
+        self.rail.setVisible(not on)
+        self.status_bar.setVisible(not on)
+        self.top_bar.set_wizard(on=on)
+        if not on:
+            self._drop_wizard()
+
+    def _drop_wizard(self) -> None:
+        if self._wizard is not None:
+            self.stack.removeWidget(self._wizard)
+            self._wizard.hide()
+            self._wizard.deleteLater()
+            self._wizard = None
+
+    def _on_failed(self, error: object) -> None:
+        if isinstance(error, BaseException):
+            self.notices.show_error(error)
+
+    def _show_engine(self) -> None:
+        services = self._bridge.services
+        status = services.engine.status
+        selected = self._bridge.settings.models.selected
+        model = loaded_model(status, services.models.models, selected)
+        self.top_bar.show_engine(status, model)
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, EngineStateChanged | LibraryChanged | SettingsChanged):
+            self._show_engine()
+        if isinstance(event, SettingsChanged):
+            self.top_bar.show_language(self._language_shown())
+        elif isinstance(event, StoreFailed):
+            self.notices.show_error(event.error)
+
+    def _language_shown(self) -> LanguageChoice:
+        from kimi_desktop.ui.language import wanted_language  # noqa: PLC0415
+
+        wanted = wanted_language(self._bridge.settings.window.language)
+        return LanguageChoice(wanted.value)
+
+    def _on_language_chosen(self, choice: LanguageChoice) -> None:
+        self._save_window(language=choice)
+
+    def _save_window(self, **values: object) -> None:
+        self._bridge.save_settings(
+            lambda s: dataclasses.replace(
+                s,
+                window=dataclasses.replace(s.window, **values),  # type: ignore[arg-type]
+            )
+        )
+
+    def _restore_place(self) -> None:
+        self.resize(DEFAULT_SIZE)
+        if self._geometry is not None:
+            saved = self._geometry.value("geometry")
+            if saved is not None:
+                self.restoreGeometry(saved)
+
+    def _on_first_idle(self) -> None:
+        """After the first painting: what the user should know once."""
+        for problem in self._bridge.services.store.problems:
+            self.notices.show_error(problem)
+        self._bridge.services.store.problems.clear()
+        from kimi_desktop.ui.leftovers import offer_to_end_leftovers  # noqa: PLC0415
+
+        offer_to_end_leftovers(self._bridge, self.notices)
+
+    def _reason_to_stay(self) -> str:
+        """What quitting would cut off; "" when nothing."""
+        from kimi_desktop.serve.types import ServeState  # noqa: PLC0415
+
+        services = self._bridge.services
+        if services.chats.generating_chat is not None:
+            return self.tr("An answer is being written. The text so far is kept.")
+        serve = services.serve.status
+        if serve.state is ServeState.ON:
+            return self.tr("Programs that use {url} lose their connection.").format(url=serve.url)
+        return ""
+
+    def _leave(self) -> None:
+        self._leaving = True
+        self.close()

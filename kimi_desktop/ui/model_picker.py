@@ -1,0 +1,86 @@
+"""The list under the model pill: what the library holds; Enter loads it. Qt thread."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QWidget
+
+from kimi_desktop.base.settings import Settings
+from kimi_desktop.base.units import format_file_size
+from kimi_desktop.models.types import LocalModel, ModelState
+from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.engine_words import ALIVE, loaded_model
+from kimi_desktop.ui.search_list import Entry, SearchOverlay
+
+
+def select_model(bridge: Bridge, model: LocalModel) -> None:
+    """Remember the model as the chosen one."""
+
+    def change(settings: Settings) -> Settings:
+        models = dataclasses.replace(settings.models, selected=model.id)
+        return dataclasses.replace(settings, models=models)
+
+    bridge.save_settings(change)
+
+
+class ModelPicker(SearchOverlay):
+    """Choosing loads the model, unless it is the one that runs."""
+
+    def __init__(self, bridge: Bridge, window: QWidget) -> None:
+        self._bridge = bridge
+        super().__init__(
+            window,
+            self._entries,
+            label=QCoreApplication.translate("ModelPicker", "Models"),
+            placeholder=QCoreApplication.translate("ModelPicker", "Search models"),
+            width=520,
+            start_at_marked=True,
+        )
+
+    def _entries(self, query: str) -> Sequence[Entry]:
+        services = self._bridge.services
+        status = services.engine.status
+        models = services.models.models
+        loaded = loaded_model(status, models, self._bridge.settings.models.selected)
+        running = loaded if status.state in ALIVE else None
+        wanted = query.casefold().split()
+        found: list[Entry] = []
+        for model in models:
+            if model.state is not ModelState.READY:
+                continue
+            quantization = model.facts.quantization if model.facts else ""
+            haystack = f"{model.title} {quantization}".casefold()
+            if all(word in haystack for word in wanted):
+                found.append(
+                    Entry(
+                        model.title,
+                        quantization,
+                        format_file_size(model.size_bytes),
+                        icon="models",
+                        marked=running is not None and model.id == running.id,
+                        run=partial(self._load, model),
+                    )
+                )
+        if not found:
+            nothing = self.tr("No model yet.") if not models else self.tr("No such model.")
+            found.append(Entry(nothing))
+        return [
+            *found,
+            Entry(
+                self.tr("Models: library and folders"),
+                icon="folder",
+                run=lambda: self._bridge.navigation.show_page("models"),
+            ),
+        ]
+
+    def _load(self, model: LocalModel) -> None:
+        services = self._bridge.services
+        status = services.engine.status
+        select_model(self._bridge, model)
+        same = status.settings is not None and status.settings.model_path == model.path
+        if not (same and status.state in ALIVE):
+            self._bridge.navigation.start_engine(services.engine.settings_for(model))

@@ -1,0 +1,76 @@
+"""Bars between the top bar and the page: problems, questions that wait, short notes. Qt thread."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from kimi_desktop.base.messages import describe_error
+from kimi_desktop.ui.language import language
+from kimi_desktop.ui.widgets.message_bar import MessageBar
+
+MOST = 3
+NOTE_MS = 6000
+
+
+class Notices(QWidget):
+    """At most three bars, the newest last; hidden while there is none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(16, 8, 16, 8)
+        self._layout.setSpacing(8)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._drop_note)
+        self._note: MessageBar | None = None
+        self.hide()
+
+    def bars(self) -> tuple[MessageBar, ...]:
+        """The bars shown, oldest first."""
+        items = (self._layout.itemAt(i) for i in range(self._layout.count()))
+        found = (item.widget() for item in items if item is not None)
+        return tuple(bar for bar in found if isinstance(bar, MessageBar) and not bar.isHidden())
+
+    def add(self, bar: MessageBar) -> None:
+        """Show one more; the oldest goes when there are too many."""
+        for old in self.bars()[: max(0, len(self.bars()) + 1 - MOST)]:
+            self.remove(old)
+        bar.closed.connect(lambda: self.remove(bar))
+        self._layout.addWidget(bar)
+        bar.show()
+        self.show()
+
+    def remove(self, bar: MessageBar) -> None:
+        """Take it away."""
+        bar.hide()
+        self._layout.removeWidget(bar)
+        bar.deleteLater()
+        if bar is self._note:
+            self._note = None
+            self._timer.stop()
+        self.setVisible(bool(self.bars()))
+
+    def show_error(self, error: BaseException) -> MessageBar:
+        """What happened and what to do; the same sentence is not shown twice."""
+        what, advice = describe_error(error, language())
+        for bar in self.bars():
+            if bar.text() == what:
+                return bar
+        bar = MessageBar("bad")
+        bar.show_message(what, advice)
+        self.add(bar)
+        return bar
+
+    def show_note(self, text: str) -> None:
+        """Something good or neutral, for a few seconds."""
+        self._drop_note()
+        self._note = MessageBar("accent")
+        self._note.show_message(text)
+        self.add(self._note)
+        self._timer.start(NOTE_MS)
+
+    def _drop_note(self) -> None:
+        if self._note is not None:
+            self.remove(self._note)

@@ -1,0 +1,118 @@
+"""The frame's overlays: a question, the log, the shortcuts, the engine's failure. Qt thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QWidget
+
+from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.engine_failure import EngineFailurePanel
+from kimi_desktop.ui.overlay import Overlay
+from kimi_desktop.ui.shortcuts import ShortcutRow
+from kimi_desktop.ui.theme import mono_font
+from kimi_desktop.ui.tokens import SMALL_PX
+from kimi_desktop.ui.widgets.button import Button, ButtonKind
+from kimi_desktop.ui.widgets.label import MEDIUM, SEMIBOLD, Label, TextSize
+
+
+class Question(Overlay):
+    """One sentence, what follows from it, and two buttons. Enter does not confirm by accident."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        *,
+        question: str,
+        detail: str,
+        confirm: str,
+        on_confirm: Callable[[], None],
+    ) -> None:
+        super().__init__(window, width=440)
+        self._on_confirm = on_confirm
+        heading = Label(question, size=TextSize.HEADING, weight=SEMIBOLD, wrap=True)
+        self.cancel_button = Button(self.tr("Cancel"))
+        self.confirm_button = Button(confirm, kind=ButtonKind.DANGER)
+        self.cancel_button.clicked.connect(self.dismiss)
+        self.confirm_button.clicked.connect(self._confirm)
+        self.body.addWidget(heading)
+        self.body.addWidget(Label(detail, wrap=True, tone="muted"))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel_button)
+        buttons.addWidget(self.confirm_button)
+        self.body.addLayout(buttons)
+        self.panel.setAccessibleName(f"{question} {detail}")
+
+    def _confirm(self) -> None:
+        self.dismiss()
+        self._on_confirm()
+
+
+class LogView(Overlay):
+    """The log of the engine's last start, to read and copy."""
+
+    def __init__(self, window: QWidget, text: str) -> None:
+        super().__init__(window, width=880)
+        self._text = text
+        view = QPlainTextEdit(text or self.tr("The log is empty."))
+        view.setReadOnly(True)
+        view.setFont(mono_font(SMALL_PX))
+        view.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        view.setMinimumHeight(440)
+        view.setTabChangesFocus(True)
+        view.setAccessibleName(self.tr("Engine log"))
+        view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
+        self.copy_button = Button(self.tr("Copy"), icon="copy")
+        self.copy_button.setEnabled(bool(text))
+        self.copy_button.clicked.connect(self._on_copy)
+        close = Button(self.tr("Close"))
+        close.clicked.connect(self.dismiss)
+        self.body.addWidget(Label(self.tr("Engine log"), size=TextSize.HEADING, weight=SEMIBOLD))
+        self.body.addWidget(view)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.copy_button)
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        self.body.addLayout(buttons)
+
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._text)
+        self.copy_button.set_icon("check")
+
+
+class ShortcutList(Overlay):
+    """The keyboard shortcuts."""
+
+    def __init__(self, window: QWidget, rows: tuple[ShortcutRow, ...]) -> None:
+        super().__init__(window, width=440)
+        title = self.tr("Keyboard shortcuts")
+        self.body.addWidget(Label(title, size=TextSize.HEADING, weight=SEMIBOLD))
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(24)
+        grid.setVerticalSpacing(4)
+        for number, row in enumerate(rows):
+            grid.addWidget(Label(row.words, tone="muted"), number, 0)
+            keys = Label(row.keys, weight=MEDIUM)
+            keys.setAlignment(Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(keys, number, 1)
+        self.body.addLayout(grid)
+        close = Button(self.tr("Close"))
+        close.clicked.connect(self.dismiss)
+        self.body.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+        self.panel.setAccessibleName(title)
+
+
+class FailureView(Overlay):
+    """The engine's failure over a page; closes when the engine goes on."""
+
+    def __init__(self, window: QWidget, bridge: Bridge) -> None:
+        super().__init__(window, width=640)
+        self.body.setContentsMargins(0, 0, 0, 0)
+        self.failure = EngineFailurePanel(bridge)
+        self.failure.shown_changed.connect(lambda shown: None if shown else self.dismiss())
+        self.body.addWidget(self.failure)
