@@ -56,9 +56,11 @@ class EngineFailurePanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.panel)
-        self.hide()
+        self._shown = False
         bridge.happened.connect(self._on_event)
-        self._show(bridge.services.engine.status)
+        self._fill(bridge.services.engine.status)
+        if not self._shown:
+            self.hide()  # to show it here would make a window of its own, as it has no parent yet
 
     @property
     def is_failure(self) -> bool:
@@ -68,21 +70,26 @@ class EngineFailurePanel(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         """Words follow the language."""
         if event.type() is QEvent.Type.LanguageChange:
-            self._show(self._bridge.services.engine.status)
+            self._fill(self._bridge.services.engine.status)
         super().changeEvent(event)
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, EngineStateChanged):
             if event.status.state is EngineState.FAILED:
                 self._failed_at = ""
-            self._show(event.status)
+            self._follow(event.status)
 
-    def _show(self, status: EngineStatus) -> None:
+    def _follow(self, status: EngineStatus) -> None:
+        before = self._shown
+        self._fill(status)
+        if self._shown != before:
+            self.setVisible(self._shown)
+            self.shown_changed.emit(self._shown)
+
+    def _fill(self, status: EngineStatus) -> None:
         error = status.error
         if status.state is not EngineState.FAILED or error is None:
-            if not self.isHidden():
-                self.hide()
-                self.shown_changed.emit(False)
+            self._shown = False
             return
         cause, advice = describe_error(error, language())
         if not self._failed_at:
@@ -92,9 +99,7 @@ class EngineFailurePanel(QWidget):
             status.log_tail[-EVIDENCE_LINES:], self.tr("Evidence: the end of the engine's log")
         )
         self.panel.show_fixes(self._fixes(error.code))
-        if self.isHidden():
-            self.show()
-            self.shown_changed.emit(True)
+        self._shown = True
 
     def _fixes(self, code: ErrorCode) -> list[Fix]:
         go = self._bridge.navigation

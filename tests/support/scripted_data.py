@@ -189,7 +189,8 @@ def partial_model(folder: Path) -> LocalModel:
         state=ModelState.PARTIAL,
         facts=None,
         problem=ModelError(
-            ErrorCode.MODEL_PART_MISSING, {"path": str(path), "missing": 3, "total": 8}
+            ErrorCode.MODEL_PART_MISSING,
+            {"path": str(path), "missing": 3, "total": 8, "which": "6, 7, 8"},
         ),
     )
 
@@ -208,7 +209,7 @@ def broken_model(folder: Path) -> LocalModel:
         facts=None,
         problem=ModelError(
             ErrorCode.MODEL_BAD_HEADER,
-            {"path": str(path), "field": "general.architecture", "detail": "not there"},
+            {"path": str(path), "field": "general.architecture", "offset": 24, "value": "nothing"},
         ),
     )
 

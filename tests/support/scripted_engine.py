@@ -13,7 +13,7 @@ from kimi_desktop.backends.types import (
     Leftover,
     LoadSettings,
 )
-from kimi_desktop.base.errors import BackendError, ErrorCode, KimiError
+from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.models.types import LocalModel
@@ -60,14 +60,14 @@ class ScriptedEngine:
             )
         )
 
-    def set_failed(self, model: LocalModel, code: ErrorCode, **params: str | int) -> None:
-        """It did not start, or it died."""
+    def set_failed(self, model: LocalModel, error: KimiError) -> None:
+        """It did not start, or it died; ``error`` has all the fields of its sentences."""
         self.set_status(
             EngineStatus(
                 EngineState.FAILED,
                 settings=self.settings_for(model),
                 engine_name="llama.cpp b11549",
-                error=BackendError(code, params),
+                error=error,
                 log_tail=("load: failed to allocate", "exiting due to model loading error"),
             )
         )

@@ -78,7 +78,8 @@ def test_held_operations_end_when_the_test_says(qtbot, services, bridge):
 def test_states_reach_the_window(services, bridge):
     seen = []
     bridge.happened.connect(seen.append)
-    services.engine.set_failed(services.models.models[0], ErrorCode.ENGINE_OUT_OF_MEMORY)
+    error = BackendError(ErrorCode.ENGINE_EXITED)
+    services.engine.set_failed(services.models.models[0], error)
     (event,) = seen
     assert isinstance(event, EngineStateChanged)
     assert event.status.error is not None
