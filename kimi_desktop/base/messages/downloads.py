@@ -4,4 +4,85 @@ from __future__ import annotations
 
 from kimi_desktop.base.messages.text import Text
 
-TEXTS: dict[str, Text] = {}
+TEXTS: dict[str, Text] = {
+    "downloads.offline": Text(
+        "{host} cannot be reached.",
+        "无法连接到 {host}。",
+    ),
+    "downloads.offline.next": Text(
+        "Check the network and the proxy, then try again. What is there already is kept.",
+        "请检查网络和代理后重试；已下载的部分会保留。",
+    ),
+    "downloads.not_found": Text(
+        "{host} does not have {file} in {repo}.",
+        "{host} 的 {repo} 中没有 {file}。",
+    ),
+    "downloads.not_found.next": Text(
+        "It may have been renamed or removed. Choose another model, or add a file of your own.",
+        "它可能已改名或被移除。请选择其他模型，或添加自己的文件。",
+    ),
+    "downloads.refused": Text(
+        "{host} refuses the download: {detail}.",
+        "{host} 拒绝了下载：{detail}。",
+    ),
+    "downloads.refused.next": Text(
+        "Try again later. Some models ask you to accept a licence on their page first.",
+        "请稍后再试。有些模型需要先在其页面上接受许可协议。",
+    ),
+    "downloads.portal": Text(
+        "A web page came instead of the file from {host}: this network wants a sign-in.",
+        "{host} 返回的是网页而不是文件：当前网络需要先登录。",
+    ),
+    "downloads.portal.next": Text(
+        "Open a browser, sign in to the network, then try again. Nothing was written.",
+        "请打开浏览器登录网络后重试；没有写入任何内容。",
+    ),
+    "downloads.broken": Text(
+        "The download from {host} broke off again and again: {detail}.",
+        "从 {host} 的下载多次中断：{detail}。",
+    ),
+    "downloads.broken.next": Text(
+        "Try again: it goes on where it stopped.",
+        "请重试：会从中断处继续（断点续传）。",
+    ),
+    "downloads.bad_listing": Text(
+        "{host} describes the file in a way that makes no sense: {detail}.",
+        "{host} 对文件的描述无效：{detail}。",
+    ),
+    "downloads.bad_listing.next": Text(
+        "Try again later, or another source.",
+        "请稍后再试，或换一个来源。",
+    ),
+    "downloads.hash_mismatch": Text(
+        "{file} from {host} is not what it should be: SHA-256 {found}, expected {expected}.",
+        "来自 {host} 的 {file} 校验不符：SHA-256 为 {found}，应为 {expected}。",
+    ),
+    "downloads.hash_mismatch.next": Text(
+        "It was set aside and is not used. Try again, or another source.",
+        "该文件已被隔离，不会使用。请重试，或换一个来源。",
+    ),
+    "downloads.no_space": Text(
+        "There is not enough space at {path}: {needed} needed, {free} free.",
+        "{path} 空间不足：需要 {needed}，剩余 {free}。",
+    ),
+    "downloads.no_space.next": Text(
+        "Free some space, or choose a models folder on another drive. What is there is kept.",
+        "请释放空间，或选择其他磁盘上的模型文件夹；已下载的部分会保留。",
+    ),
+    "downloads.not_written": Text(
+        "The file cannot be written to {path}: {detail}.",
+        "文件无法写入 {path}：{detail}。",
+    ),
+    "downloads.not_written.next": Text(
+        "Check the folder's permissions and whether its drive is connected.",
+        "请检查文件夹权限，以及所在磁盘是否已连接。",
+    ),
+    "downloads.worker_died": Text(
+        "The download process ended unexpectedly: {detail}.",
+        "下载进程意外退出：{detail}。",
+    ),
+    "downloads.worker_died.next": Text(
+        "Try again: it goes on where it stopped.",
+        "请重试：会从中断处继续（断点续传）。",
+    ),
+}

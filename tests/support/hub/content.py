@@ -1,0 +1,53 @@
+"""Files of the local hub: invented but repeatable bytes of any length, without disk."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import dataclass
+from functools import cached_property
+
+PERIOD = 2**16 + 37  # no divisor of any block size, so that a shift of bytes is seen
+
+
+@dataclass(frozen=True)
+class HubFile:
+    """One file of a repository."""
+
+    path: str
+    size_bytes: int = 0
+    content: bytes | None = None
+    """Real bytes instead of invented ones."""
+    lfs: bool = True
+
+    @property
+    def length(self) -> int:
+        return self.size_bytes if self.content is None else len(self.content)
+
+    @cached_property
+    def _pattern(self) -> bytes:
+        return random.Random(self.path).randbytes(PERIOD) * 2
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes at an offset; fewer at the end."""
+        length = max(min(length, self.length - offset), 0)
+        if self.content is not None:
+            return self.content[offset : offset + length]
+        out = bytearray()
+        while len(out) < length:
+            at = (offset + len(out)) % PERIOD
+            out += self._pattern[at : at + min(PERIOD, length - len(out))]
+        return bytes(out)
+
+    @cached_property
+    def sha256(self) -> str:
+        digest = hashlib.sha256()
+        for offset in range(0, self.length, 2**20):
+            digest.update(self.read(offset, 2**20))
+        return digest.hexdigest()
+
+    @cached_property
+    def git_sha1(self) -> str:
+        """Of the content for small files, of the pointer for LFS ones."""
+        body = self.read(0, self.length) if not self.lfs else f"pointer {self.sha256}".encode()
+        return hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
