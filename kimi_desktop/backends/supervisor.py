@@ -1,0 +1,130 @@
+"""The supervisor: a small process between the app and one engine, so that none is ever orphaned.
+
+``python -S -m kimi_desktop.backends.supervisor``. It reads one JSON line (what to start) and then
+commands from its stdin, a pipe that only the app holds. When the pipe closes, when the app's
+process ends, or on ``end``, it ends the engine: politely, then, after the grace time, the whole
+tree. Events go to stdout as JSON lines; the engine's stderr is this process's own, which the app
+reads; what the engine prints to stdout (little: llama.cpp's own progress) comes as events.
+
+The main thread starts the engine and waits for it (the parent-death signal is tied to the thread
+that starts it); three daemon threads listen to the app, to the engine's stdout and for the app's
+end. Standard library only: starting it costs some 30 ms.
+
+Protocol. In: ``{"argv": [...], "env": {...}, "cwd": "...", "owner": pid, "grace_s": 10,
+"remove": [paths]}``, then ``end``. Out: ``{"event": "started", "pid": n}``, ``{"event": "failed",
+"errno": n, "detail": "..."}``, ``{"event": "line", "text": "..."}``, and last ``{"event": "exited",
+"code": n}`` (negative: the signal).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from kimi_desktop.backends.process_tree import EngineProcess, ProcessTree, process_tree
+
+LONGEST_LINE_BYTES = 65_536
+
+
+class Supervisor:
+    """Starts one engine, waits for its end, and brings it about when asked."""
+
+    def __init__(self, tree: ProcessTree, order: dict[str, Any]) -> None:
+        self._tree = tree
+        self._order = order
+        self._write_lock = threading.Lock()
+        self._end_lock = threading.Lock()
+        self._process: EngineProcess | None = None
+        self._ending: threading.Timer | None = None
+
+    def run(self) -> int:
+        """Returns when nothing of the engine is left."""
+        order = self._order
+        try:
+            process = self._tree.spawn(order["argv"], order["env"], order["cwd"])
+        except (OSError, ValueError) as error:
+            number = error.errno if isinstance(error, OSError) else None
+            self._tell(event="failed", errno=number, detail=str(error))
+            self._clean_up()
+            return 1
+        self._process = process
+        self._tell(event="started", pid=process.pid)
+        for work in (self._listen_to_app, self._listen_to_engine, self._wait_for_owner):
+            threading.Thread(target=work, daemon=True).start()
+        code = process.wait()
+        self._tree.kill(process)
+        if self._ending is not None:
+            self._ending.cancel()
+        self._clean_up()
+        self._tell(event="exited", code=code)
+        return 0
+
+    def end(self, *_: object) -> None:
+        """Ask the engine to end and, after the grace time, end it. Once."""
+        process = self._process
+        with self._end_lock:
+            if process is None or self._ending is not None:
+                return
+            self._ending = threading.Timer(self._order["grace_s"], self._tree.kill, (process,))
+            self._ending.daemon = True
+        self._tree.ask_to_end(process)
+        self._ending.start()
+
+    def _listen_to_app(self) -> None:
+        for line in sys.stdin.buffer:
+            if line.strip() == b"end":
+                self.end()
+        self.end()
+
+    def _listen_to_engine(self) -> None:
+        stdout = self._process.stdout if self._process is not None else None
+        if stdout is None:
+            return
+        while line := stdout.readline(LONGEST_LINE_BYTES):
+            self._tell(event="line", text=line.decode("utf-8", "replace").rstrip("\r\n"))
+
+    def _wait_for_owner(self) -> None:
+        self._tree.wait_for_owner(self._order["owner"])
+        self.end()
+
+    def _tell(self, **event: object) -> None:
+        line = json.dumps(event) + "\n"
+        with self._write_lock, contextlib.suppress(OSError):  # the app may be gone
+            sys.stdout.write(line)
+            sys.stdout.flush()
+
+    def _clean_up(self) -> None:
+        for name in self._order["remove"]:
+            path = Path(name)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def main() -> int:
+    """Read the order, start the engine, stay until it is gone."""
+    line = sys.stdin.buffer.readline()
+    if not line.strip():  # the app went before it said what to start
+        return 0
+    supervisor = Supervisor(process_tree(), json.loads(line))
+    for name in ("SIGINT", "SIGHUP"):  # a terminal's Ctrl+C is the app's business
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, supervisor.end)
+    return supervisor.run()
+
+
+if __name__ == "__main__":
+    code = main()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    os._exit(code)  # a thread may still be blocked in a read
