@@ -63,6 +63,16 @@ def format_count(number: int) -> str:
     return f"{number:,}"
 
 
+def format_parameters(count: int) -> str:
+    """The size of a model as people name it: 268 M, 70.6 B, 1.03 T."""
+    for size, letter, below_ten in ((10**12, "T", 2), (10**9, "B", 2), (10**6, "M", 1)):
+        if count >= size:
+            number = count / size
+            digits = below_ten if number < 10 else 1 if number < 100 else 0
+            return f"{number:,.{digits}f} {letter}"
+    return f"{count:,}"
+
+
 def format_context(tokens: int) -> str:
     """A context size as people name it: 4K, 128K; exact when it is no multiple of 1,024."""
     if tokens >= KIB and tokens % KIB == 0:

@@ -7,7 +7,7 @@ scan of a large library takes milliseconds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
@@ -27,15 +27,26 @@ class Library:
         self._headers: dict[FoundFile, GgufHeader | ModelError] = {}
         self._rows: dict[FoundSet, LocalModel] = {}
 
-    def scan(self, folders: Sequence[Path]) -> tuple[LocalModel, ...]:
+    def scan(
+        self,
+        folders: Sequence[Path],
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> tuple[LocalModel, ...]:
         """One row per model below the folders, in the order of their titles.
 
         Never fails because of a file: a broken one is a row that says what is wrong.
+
+        Args:
+            folders: where to look.
+            progress: told (models looked at, models found) after each one.
         """
         with self._lock:
             sets = find_sets(folders)
-            # Kept from scan to scan, and so are the tables that the planner's caches know.
-            rows = {found: self._rows.get(found) or self._row(found) for found in sets}
+            rows: dict[FoundSet, LocalModel] = {}
+            for number, found in enumerate(sets, start=1):
+                # Kept from scan to scan, and so are the tables that the planner's caches know.
+                rows[found] = self._rows.get(found) or self._row(found)
+                progress(number, len(sets))
             gone = {found for found, row in rows.items() if _says(row, ErrorCode.MODEL_NOT_FOUND)}
             rows = {found: row for found, row in rows.items() if found not in gone}
             # What could not be read now may be readable next time.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +23,9 @@ from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.models.facts import KvRule
 from kimi_desktop.models.library import Library
 from kimi_desktop.models.starter import install_starter, starter_available
-from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
+from kimi_desktop.models.types import LibraryChanged, LocalModel, ScanProgressed, StarterProgress
+
+PROGRESS_S = 0.25
 
 
 class Fetcher(Protocol):
@@ -39,7 +42,10 @@ class Fetcher(Protocol):
 
 
 class LocalModels:
-    """Implements the window's ModelService. Publishes LibraryChanged and StarterProgress."""
+    """Implements the window's ModelService.
+
+    Publishes LibraryChanged, ScanProgressed and StarterProgress.
+    """
 
     def __init__(
         self,
@@ -123,10 +129,23 @@ class LocalModels:
 
     async def _scan(self) -> tuple[LocalModel, ...]:
         folders = self.folders
-        models = await self._io.in_pool(self._library.scan, folders)
+        models = await self._io.in_pool(self._library.scan, folders, self._scan_progress())
         self._models = models
         self._bus.publish(LibraryChanged(models, folders))
         return models
+
+    def _scan_progress(self) -> Callable[[int, int], None]:
+        """Tells four times a second; a scan that is quicker tells nothing."""
+        last = time.monotonic()
+
+        def progress(done: int, total: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if done < total and now - last >= PROGRESS_S:
+                last = now
+                self._bus.publish(ScanProgressed(done, total))
+
+        return progress
 
     async def _install_starter(self) -> LocalModel:
         cancelled = threading.Event()

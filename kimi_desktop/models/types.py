@@ -95,6 +95,14 @@ class LibraryChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ScanProgressed(Event):
+    """A scan has looked at some of the models that it found."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class StarterProgress(Event):
     """The starter model is being assembled or fetched."""
 

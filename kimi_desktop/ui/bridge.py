@@ -49,7 +49,7 @@ class MachineService(Protocol):
 
 
 class ModelService(Protocol):
-    """The local library. Publishes LibraryChanged and StarterProgress."""
+    """The local library. Publishes LibraryChanged, ScanProgressed and StarterProgress."""
 
     @property
     def models(self) -> tuple[LocalModel, ...]:

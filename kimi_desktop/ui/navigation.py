@@ -27,6 +27,7 @@ class Navigation(QObject):
     start_wanted = Signal(object)
     stop_wanted = Signal()
     chat_wanted = Signal(int)
+    plan_wanted = Signal(str)
     new_chat_wanted = Signal()
     problem_met = Signal(object)
     note_made = Signal(str)
@@ -50,6 +51,11 @@ class Navigation(QObject):
         """Show the Chat page with an empty chat."""
         self.page_wanted.emit("chat")
         self.new_chat_wanted.emit()
+
+    def open_plan(self, model_id: str) -> None:
+        """Show the Plan page with this model."""
+        self.page_wanted.emit("plan")
+        self.plan_wanted.emit(model_id)
 
     def open_picker(self) -> None:
         """Drop down the list of models."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from kimi_desktop.base.units import format_gib
@@ -15,6 +15,8 @@ from kimi_desktop.planner.types import DeviceMemory
 from kimi_desktop.ui.theme import color, tokens, ui_font
 from kimi_desktop.ui.tokens import SMALL_LINE_PX, SMALL_PX
 from kimi_desktop.ui.widgets.painting import box, hatch, painter_on, rounded
+
+UNIT = "GiB"
 
 
 class MemoryKind(Enum):
@@ -170,66 +172,149 @@ class MemoryBar(QWidget):
 
 
 class MemoryLegend(QWidget):
-    """Names the colours. With values it is one line with the unit at its end; else a 3 x 2 grid."""
+    """Names the colours: the parts of one device with their GiB, or a grid of all kinds.
+
+    With values it is a line that wraps when there is no room, the unit at its right end; parts
+    that have no forecast are named as such, never shown as zero.
+    """
 
     SQUARE = 8
+    LINE = SMALL_LINE_PX + 2
+    GAP = 14
 
     def __init__(self, parent: QWidget | None = None, *, columns: int = 3) -> None:
         super().__init__(parent)
         self._columns = columns
-        self._parts: tuple[MemoryPart, ...] | None = None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._entries: tuple[_Entry, ...] | None = None
+        # Not Fixed: that would cap the height at one line.
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
 
-    def show_values(self, parts: Sequence[MemoryPart], total_bytes: int) -> None:
-        """Name the parts present with their GiB, the spare rest last."""
-        used = sum(part.size_bytes for part in parts)
-        spare = MemoryPart(MemoryKind.SPARE, max(0, total_bytes - used))
-        self._parts = (*parts, spare)
+    def show_values(
+        self,
+        parts: Sequence[MemoryPart],
+        total_bytes: int,
+        *,
+        not_forecast: Sequence[MemoryKind] = (),
+    ) -> None:
+        """Name the parts present with their GiB, the spare rest (or what is short) last."""
+        entries = [
+            _Entry(part.kind.value, kind_name(part.kind), format_gib(part.size_bytes, unit=False))
+            for part in parts
+        ]
+        if not_forecast:
+            kinds = ", ".join(kind_name(kind) for kind in not_forecast)
+            entries.append(_Entry("", kinds, _not_forecast_word()))
+        spare = total_bytes - sum(part.size_bytes for part in parts)
+        if spare >= 0:
+            word = kind_name(MemoryKind.SPARE)
+            entries.append(_Entry("spare", word, format_gib(spare, unit=False)))
+        else:
+            word = QCoreApplication.translate("MemoryBar", "Short")
+            entries.append(_Entry("bad", word, format_gib(-spare, unit=False)))
+        if tuple(entries) == self._entries:
+            return
+        self._entries = tuple(entries)
+        self.setAccessibleName(", ".join(f"{entry.name} {entry.value}" for entry in entries))
         self.updateGeometry()
         self.update()
 
+    def hasHeightForWidth(self) -> bool:
+        """A line of values wraps."""
+        return self._entries is not None
+
+    def heightForWidth(self, width: int) -> int:
+        """As many lines as the entries need."""
+        places = self._places(width)
+        return (places[-1][1] if places else 0) + self.LINE
+
     def sizeHint(self) -> QSize:
         """One line with values, else as many as the grid needs."""
-        lines = 1 if self._parts is not None else -(-len(MemoryKind) // self._columns)
-        return QSize(200, lines * (SMALL_LINE_PX + 2))
+        if self._entries is not None:
+            return QSize(200, self.LINE)
+        return QSize(200, -(-len(MemoryKind) // self._columns) * self.LINE)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for one entry."""
+        return QSize(80, self.LINE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Squares and words."""
         del event
         painter = painter_on(self)
-        font = ui_font(SMALL_PX)
-        painter.setFont(font)
-        metrics = QFontMetrics(font)
-        line = SMALL_LINE_PX + 2
-        if self._parts is None:
+        painter.setFont(ui_font(SMALL_PX))
+        if self._entries is None:
             column = self.width() / self._columns
             for place, kind in enumerate(MemoryKind):
+                entry = _Entry(kind.value, kind_name(kind), "")
                 x = round(place % self._columns * column)
-                self._paint_entry(painter, kind, kind_name(kind), x, place // self._columns * line)
+                self._paint_entry(painter, entry, x, place // self._columns * self.LINE)
         else:
-            x = 0
-            for part in self._parts:
-                text = f"{kind_name(part.kind)} {format_gib(part.size_bytes, unit=False)}"
-                self._paint_entry(painter, part.kind, text, x, 0)
-                x += self.SQUARE + 6 + metrics.horizontalAdvance(text) + 12
+            for entry, (x, y) in zip(self._entries, self._places(self.width()), strict=True):
+                self._paint_entry(painter, entry, x, y)
+            painter.setFont(ui_font(SMALL_PX))
             painter.setPen(color(tokens().muted))
-            painter.drawText(
-                self.rect(), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, "GiB"
-            )
+            side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(QRectF(0, 0, self.width(), self.LINE), side, UNIT)
         painter.end()
 
-    def _paint_entry(self, painter: QPainter, kind: MemoryKind, text: str, x: int, y: int) -> None:
+    def _places(self, width: int) -> list[tuple[int, int]]:
+        """Top left corners of the entries; the unit keeps its place in the first line."""
+        name_metrics = QFontMetrics(ui_font(SMALL_PX))
+        value_metrics = QFontMetrics(ui_font(SMALL_PX, QFont.Weight.Medium))
+        unit = name_metrics.horizontalAdvance(UNIT) + self.GAP
+        places: list[tuple[int, int]] = []
+        x = y = 0
+        for entry in self._entries or ():
+            wide = self.SQUARE + 6 + name_metrics.horizontalAdvance(f"{entry.name} ")
+            wide += value_metrics.horizontalAdvance(entry.value)
+            room = width - unit if y == 0 else width
+            if x > 0 and x + wide > room:
+                x, y = 0, y + self.LINE
+            places.append((x, y))
+            x += wide + self.GAP
+        return places
+
+    def _paint_entry(self, painter: QPainter, entry: _Entry, x: int, y: int) -> None:
         t = tokens()
-        line = SMALL_LINE_PX + 2
-        square = QRectF(x, y + (line - self.SQUARE) / 2, self.SQUARE, self.SQUARE)
-        if kind is MemoryKind.SPARE:
+        square = QRectF(x, y + (self.LINE - self.SQUARE) / 2, self.SQUARE, self.SQUARE)
+        if entry.tone == "spare":
             box(painter, square, 2, fill=t.spare, border=t.control)
-        elif kind is MemoryKind.OTHERS:
+        elif entry.tone == "others":
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(hatch(t.others, t.hatch, self.devicePixelRatioF()))
             painter.drawRoundedRect(square, 2, 2)
+        elif entry.tone == "bad":
+            box(painter, square, 2, border=t.bad, width=2)
+        elif entry.tone:
+            box(painter, square, 2, fill=getattr(t, entry.tone))
         else:
-            box(painter, square, 2, fill=getattr(t, kind.value))
+            painter.setPen(QPen(color(t.muted), 1, Qt.PenStyle.DotLine))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(square.adjusted(0.5, 0.5, -0.5, -0.5))
+        name_font = ui_font(SMALL_PX)
+        painter.setFont(name_font)
         painter.setPen(color(t.muted))
-        place = QRectF(x + self.SQUARE + 6, y, self.width(), line)
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+        left = x + self.SQUARE + 6
+        line = Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(QRectF(left, y, self.width(), self.LINE), line, entry.name)
+        if entry.value:
+            left += QFontMetrics(name_font).horizontalAdvance(f"{entry.name} ")
+            if entry.tone:
+                painter.setFont(ui_font(SMALL_PX, QFont.Weight.Medium))
+                painter.setPen(color(t.bad if entry.tone == "bad" else t.text))
+            painter.drawText(QRectF(left, y, self.width(), self.LINE), line, entry.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One entry of a legend; without a tone it has no forecast."""
+
+    tone: str
+    name: str
+    value: str
+
+
+def _not_forecast_word() -> str:
+    return QCoreApplication.translate("MemoryBar", "not forecast yet")

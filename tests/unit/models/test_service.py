@@ -16,7 +16,7 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.models import service
 from kimi_desktop.models.service import LocalModels
-from kimi_desktop.models.types import LibraryChanged, StarterProgress
+from kimi_desktop.models.types import LibraryChanged, ScanProgressed, StarterProgress
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from tests.support.gguf_files import llama_metadata, write_model
 
@@ -72,6 +72,16 @@ def test_scan_publishes_what_it_found(desk: Desk) -> None:
     assert [model.title for model in found] == ["Tiny Llama"]
     assert desk.models.models == found
     assert desk.events == [LibraryChanged(found, (desk.paths.default_models_folder,))]
+
+
+def test_a_long_scan_says_how_far_it_is(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "PROGRESS_S", 0.0)
+    for name in ("a", "b", "c"):
+        write_model(desk.paths.default_models_folder / f"{name}.gguf")
+    desk.models.scan().result(TIMEOUT_S)
+    steps = [event for event in desk.events if isinstance(event, ScanProgressed)]
+    assert steps == [ScanProgressed(1, 3), ScanProgressed(2, 3)]
+    assert isinstance(desk.events[-1], LibraryChanged)
 
 
 def test_folders_are_added_kept_and_forgotten(desk: Desk, tmp_path: Path) -> None:
