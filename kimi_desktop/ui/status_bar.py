@@ -86,15 +86,15 @@ class StatusBar(Focusable, QPushButton):
             context = format_count(used)
             total = f" / {format_count(settings.context)}"
         found = [
-            Cell("", speed, f" {self.tr('tok/s')}"),
-            Cell(f"{self.tr('First token')} ", first, ""),
-            Cell(f"{self.tr('Context')} ", context, total),
+            Cell("", speed, " " + self.tr("tok/s")),
+            Cell(self.tr("First token") + " ", first, ""),
+            Cell(self.tr("Context") + " ", context, total),
         ]
         if self._sample is not None:
             sample = self._sample
             found.append(
                 Cell(
-                    f"{self.tr('RAM')} ",
+                    self.tr("RAM") + " ",
                     _gib(sample.ram_used_bytes),
                     f" / {_gib(sample.ram_total_bytes)} GiB",
                 )

@@ -1,0 +1,506 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>CommandPalette</name>
+    <message>
+        <source>Chats and commands</source>
+        <translation>对话与命令</translation>
+    </message>
+    <message>
+        <source>Search chats and commands</source>
+        <translation>搜索对话与命令</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Chats</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Nothing found.</source>
+        <translation>没有找到。</translation>
+    </message>
+    <message>
+        <source>Stop the engine</source>
+        <translation>停止引擎</translation>
+    </message>
+    <message>
+        <source>Start the engine</source>
+        <translation>启动引擎</translation>
+    </message>
+    <message>
+        <source>Go to {page}</source>
+        <translation>前往{page}</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Show or hide the names in the rail</source>
+        <translation>显示或隐藏导航栏文字</translation>
+    </message>
+    <message>
+        <source>Show the engine&apos;s log</source>
+        <translation>查看引擎日志</translation>
+    </message>
+    <message>
+        <source>Set up again</source>
+        <translation>重新运行设置向导</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Theme: as the system</source>
+        <translation>主题：跟随系统</translation>
+    </message>
+    <message>
+        <source>Theme: light</source>
+        <translation>主题：浅色</translation>
+    </message>
+    <message>
+        <source>Theme: dark</source>
+        <translation>主题：深色</translation>
+    </message>
+</context>
+<context>
+    <name>EngineControl</name>
+    <message>
+        <source>An answer is being written. Load the model all the same?</source>
+        <translation>正在生成回答。仍要加载模型吗？</translation>
+    </message>
+    <message>
+        <source>The answer stops; the text so far is kept.</source>
+        <translation>回答会停止，已生成的内容会保留。</translation>
+    </message>
+    <message>
+        <source>Stop and load</source>
+        <translation>停止并加载</translation>
+    </message>
+</context>
+<context>
+    <name>EngineFailurePanel</name>
+    <message>
+        <source>Evidence: the end of the engine&apos;s log</source>
+        <translation>依据：引擎日志末尾</translation>
+    </message>
+    <message>
+        <source>Start it once more</source>
+        <translation>再启动一次</translation>
+    </message>
+    <message>
+        <source>With the same settings. Messages that wait are sent when it is ready.</source>
+        <translation>使用相同设置。就绪后会发送排队中的消息。</translation>
+    </message>
+    <message>
+        <source>Restart</source>
+        <translation>重新启动</translation>
+    </message>
+    <message>
+        <source>Take another model</source>
+        <translation>换一个模型</translation>
+    </message>
+    <message>
+        <source>The library shows what can be started.</source>
+        <translation>模型库会列出可以启动的模型。</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Load less</source>
+        <translation>减少加载量</translation>
+    </message>
+    <message>
+        <source>A shorter context or fewer layers on the GPU need less memory.</source>
+        <translation>缩短上下文或减少 GPU 层数可以节省内存与显存。</translation>
+    </message>
+    <message>
+        <source>Change settings</source>
+        <translation>修改加载设置</translation>
+    </message>
+    <message>
+        <source>Use the engine that comes with the app</source>
+        <translation>使用应用自带的引擎</translation>
+    </message>
+    <message>
+        <source>Or name another llama-server in Settings.</source>
+        <translation>也可以在设置中指定其他 llama-server。</translation>
+    </message>
+    <message>
+        <source>Open Settings</source>
+        <translation>打开设置</translation>
+    </message>
+    <message>
+        <source>Diagnostics copied. Keys, names and home folders are removed.</source>
+        <translation>已复制诊断信息，其中的密钥、用户名和主目录路径已移除。</translation>
+    </message>
+</context>
+<context>
+    <name>EngineState</name>
+    <message>
+        <source>Loading {percent}%</source>
+        <translation>加载中 {percent}%</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>已停止</translation>
+    </message>
+    <message>
+        <source>Starting</source>
+        <translation>正在启动</translation>
+    </message>
+    <message>
+        <source>Loading</source>
+        <translation>加载中</translation>
+    </message>
+    <message>
+        <source>Running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>Stopping</source>
+        <translation>正在停止</translation>
+    </message>
+    <message>
+        <source>Failed</source>
+        <translation>失败</translation>
+    </message>
+</context>
+<context>
+    <name>EngineStateButton</name>
+    <message>
+        <source>Engine: {state}</source>
+        <translation>引擎：{state}</translation>
+    </message>
+    <message>
+        <source>Show what happened</source>
+        <translation>查看原因</translation>
+    </message>
+</context>
+<context>
+    <name>FailurePanel</name>
+    <message>
+        <source>Evidence</source>
+        <translation>依据</translation>
+    </message>
+    <message>
+        <source>Show log</source>
+        <translation>查看日志</translation>
+    </message>
+    <message>
+        <source>Copy diagnostics</source>
+        <translation>复制诊断信息</translation>
+    </message>
+</context>
+<context>
+    <name>Leftovers</name>
+    <message>
+        <source>An engine of an earlier run is still running.</source>
+        <translation>上次运行留下的引擎仍在运行。</translation>
+    </message>
+    <message>
+        <source>{count} engines of an earlier run are still running.</source>
+        <translation>上次运行留下的 {count} 个引擎仍在运行。</translation>
+    </message>
+    <message>
+        <source>{model}, process {pid}, since {time}</source>
+        <translation>{model}，进程 {pid}，启动于 {time}</translation>
+    </message>
+    <message>
+        <source>End it</source>
+        <translation>结束它</translation>
+    </message>
+    <message>
+        <source>Leave it</source>
+        <translation>保留</translation>
+    </message>
+</context>
+<context>
+    <name>LogView</name>
+    <message>
+        <source>The log is empty.</source>
+        <translation>日志为空。</translation>
+    </message>
+    <message>
+        <source>Engine log</source>
+        <translation>引擎日志</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>Set up</source>
+        <translation>设置向导</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>规划</translation>
+    </message>
+    <message>
+        <source>Monitor</source>
+        <translation>监控</translation>
+    </message>
+    <message>
+        <source>Serve</source>
+        <translation>服务</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Quit Kimi Desktop?</source>
+        <translation>要退出 Kimi Desktop 吗？</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>退出</translation>
+    </message>
+    <message>
+        <source>An answer is being written. The text so far is kept.</source>
+        <translation>正在生成回答。已生成的内容会保留。</translation>
+    </message>
+    <message>
+        <source>Programs that use {url} lose their connection.</source>
+        <translation>正在使用 {url} 的程序会断开连接。</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryBar</name>
+    <message>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>KV</source>
+        <translation>KV</translation>
+    </message>
+    <message>
+        <source>Compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <source>Overhead</source>
+        <translation>开销</translation>
+    </message>
+    <message>
+        <source>Others</source>
+        <translation>其他程序</translation>
+    </message>
+    <message>
+        <source>Spare</source>
+        <translation>空闲</translation>
+    </message>
+</context>
+<context>
+    <name>MessageBar</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPicker</name>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Search models</source>
+        <translation>搜索模型</translation>
+    </message>
+    <message>
+        <source>No model yet.</source>
+        <translation>还没有模型。</translation>
+    </message>
+    <message>
+        <source>No such model.</source>
+        <translation>没有这样的模型。</translation>
+    </message>
+    <message>
+        <source>Models: library and folders</source>
+        <translation>模型：模型库与文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPill</name>
+    <message>
+        <source>Model: {name}</source>
+        <translation>模型：{name}</translation>
+    </message>
+    <message>
+        <source>Choose a model ({shortcut})</source>
+        <translation>选择模型（{shortcut}）</translation>
+    </message>
+    <message>
+        <source>No model loaded</source>
+        <translation>未加载模型</translation>
+    </message>
+    <message>
+        <source>· did not start</source>
+        <translation>· 未能启动</translation>
+    </message>
+    <message>
+        <source>· has ended</source>
+        <translation>· 已退出</translation>
+    </message>
+    <message>
+        <source>· not loaded</source>
+        <translation>· 未加载</translation>
+    </message>
+</context>
+<context>
+    <name>Question</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutList</name>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>Shortcuts</name>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>Search chats and commands</source>
+        <translation>搜索对话与命令</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Go to a page</source>
+        <translation>前往页面</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Show or hide the names in the rail</source>
+        <translation>显示或隐藏导航栏文字</translation>
+    </message>
+    <message>
+        <source>Send the message</source>
+        <translation>发送消息</translation>
+    </message>
+    <message>
+        <source>New line</source>
+        <translation>换行</translation>
+    </message>
+    <message>
+        <source>Stop the answer</source>
+        <translation>停止回答</translation>
+    </message>
+    <message>
+        <source>Answer again</source>
+        <translation>重新回答</translation>
+    </message>
+    <message>
+        <source>Copy the last answer</source>
+        <translation>复制上一个回答</translation>
+    </message>
+    <message>
+        <source>This list</source>
+        <translation>本列表</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>退出</translation>
+    </message>
+</context>
+<context>
+    <name>StatusBar</name>
+    <message>
+        <source>tok/s</source>
+        <translation>词元/秒</translation>
+    </message>
+    <message>
+        <source>First token</source>
+        <translation>首字延迟</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>RAM</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Endpoint failed</source>
+        <translation>服务端点故障</translation>
+    </message>
+    <message>
+        <source>Endpoint off</source>
+        <translation>服务端点未开启</translation>
+    </message>
+    <message>
+        <source>Status: open Monitor</source>
+        <translation>状态：打开监控</translation>
+    </message>
+    <message>
+        <source>Open Monitor</source>
+        <translation>打开监控</translation>
+    </message>
+    <message>
+        <source>VRAM, {count} GPUs</source>
+        <translation>显存，{count} 个 GPU</translation>
+    </message>
+</context>
+<context>
+    <name>TopBar</name>
+    <message>
+        <source>Stop engine</source>
+        <translation>停止引擎</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>语言</translation>
+    </message>
+</context>
+</TS>
