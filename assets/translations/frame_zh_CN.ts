@@ -318,6 +318,14 @@
         <source>Spare</source>
         <translation>空闲</translation>
     </message>
+    <message>
+        <source>Short</source>
+        <translation>不足</translation>
+    </message>
+    <message>
+        <source>not forecast yet</source>
+        <translation>尚未预测</translation>
+    </message>
 </context>
 <context>
     <name>MessageBar</name>
