@@ -155,14 +155,15 @@ TEXTS: dict[str, Text] = {
         "大内存机器：可容纳 2 位量化的 Kimi K2.6；4 位量化约需 {need} 内存，本机有 {have}。",
     ),
     "machine.verdict.full_gpu": Text(
-        "Large memory and a GPU: Kimi K2.6 in 4 bit fits here ({need} needed, you have {have}).",
-        "大内存加 GPU：本机可容纳 4 位量化的 Kimi K2.6（约需 {need}，本机有 {have}）。",
+        "Large memory and a GPU: Kimi K2.6 in 4 bit fits here; it needs about {need}, you have "
+        "{have}.",
+        "大内存加 GPU：可容纳 4 位量化的 Kimi K2.6，约需 {need}，本机有 {have}。",
     ),
     "machine.verdict.full_cpu": Text(
-        "Large memory, no GPU of 16 GiB: Kimi K2.6 in 4 bit fits ({need} needed, you have {have}); "
-        "long prompts take a while to read.",
-        "大内存，但没有 16 GiB 显存的 GPU：可容纳 4 位量化的 Kimi K2.6（约需 {need}，"
-        "本机有 {have}）；长提示词的处理较慢。",
+        "Large memory, no GPU of 16 GiB: Kimi K2.6 in 4 bit fits, it needs about {need}, you have "
+        "{have}; long prompts take a while to read.",
+        "大内存，但没有 16 GiB 显存的 GPU：可容纳 4 位量化的 Kimi K2.6，约需 {need}，"
+        "本机有 {have}；长提示词的处理较慢。",
     ),
     "machine.verdict.server": Text(
         "GPU server: Kimi K2.6 fits into VRAM as a whole ({have}).",
