@@ -1,0 +1,79 @@
+"""The words around an answer: its figures, its thinking, why it broke off. Qt thread (``tr``)."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from kimi_desktop.base.messages import describe_error
+from kimi_desktop.base.units import format_count, format_duration, format_tokens_per_s
+from kimi_desktop.chat.types import AnswerStats, Finish
+from kimi_desktop.ui.chat.transcript_model import Entry
+from kimi_desktop.ui.language import language
+
+SEPARATOR = " · "
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("AnswerWords", text)
+
+
+def stats_words(entry: Entry) -> str:
+    """The line under an answer, or how far the engine is before its first word."""
+    message = entry.message
+    stats = message.stats or AnswerStats()
+    parts: list[str] = []
+    if stats.decode_tokens_per_s > 0:
+        parts.append(format_tokens_per_s(stats.decode_tokens_per_s, language()))
+    if stats.tokens:
+        parts.append(tokens_words(stats.tokens))
+    if stats.first_token_s is not None:
+        seconds = format_duration(stats.first_token_s, language())
+        parts.append(_tr("first token {time}").format(time=seconds))
+    parts.append(_finish_words(entry))
+    return SEPARATOR.join(parts)
+
+
+def tokens_words(count: int) -> str:
+    """A number of tokens with its unit."""
+    if count == 1:
+        return _tr("1 token")
+    return _tr("{count} tokens").format(count=format_count(count))
+
+
+def fold_words(entry: Entry) -> str:
+    """What the header of the thinking says."""
+    stats = entry.message.stats
+    seconds = stats.thinking_s if stats is not None else None
+    thinking = entry.is_live and not entry.message.text
+    if seconds is None:
+        return _tr("Thinking…") if thinking else _tr("Thought")
+    time = format_duration(max(round(seconds), 1) if seconds >= 10 else seconds, language())
+    if thinking:
+        return _tr("Thinking… {time}").format(time=time)
+    return _tr("Thought for {time}").format(time=time)
+
+
+def notice_words(entry: Entry) -> tuple[str, str]:
+    """Why the answer broke off, and what to do."""
+    if entry.error is not None:
+        return describe_error(entry.error, language())
+    return _tr("The answer broke off."), _tr("The text so far is kept.")
+
+
+def _finish_words(entry: Entry) -> str:
+    match entry.message.finish:
+        case Finish.GENERATING:
+            if entry.prefill is not None and not entry.message.text:
+                return _tr("reading the prompt, {done} of {total} tokens").format(
+                    done=format_count(entry.prefill.done_tokens),
+                    total=format_count(entry.prefill.total_tokens),
+                )
+            return _tr("generating")
+        case Finish.END:
+            return _tr("stopped: end")
+        case Finish.LENGTH:
+            return _tr("stopped: max tokens reached")
+        case Finish.STOPPED:
+            return _tr("stopped: by you")
+        case Finish.FAILED:
+            return _tr("stopped: failed")

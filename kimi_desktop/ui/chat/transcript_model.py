@@ -1,0 +1,192 @@
+"""What the transcript shows, as items: a message is cut into pieces that are drawn one by one.
+
+Pure (no Qt). An entry is one message; its items are made only when it comes near the viewport,
+because cutting 2,000 messages into segments takes half a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
+
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.chat.segments import Segment, SegmentKind, SegmentStream, split_markdown
+from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
+
+
+class ItemKind(Enum):
+    """Which view draws it."""
+
+    QUESTION = "question"
+    FOLD = "fold"
+    TEXT = "text"
+    CODE = "code"
+    NOTICE = "notice"
+    STATS = "stats"
+
+
+class Part(Enum):
+    """Where an item stands in its message, from top to bottom."""
+
+    QUESTION = 0
+    FOLD = 1
+    THOUGHT = 2
+    ANSWER = 3
+    NOTICE = 4
+    STATS = 5
+
+
+class Key(NamedTuple):
+    """An item's place in its message; keys sort as the items stand."""
+
+    part: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One piece of the transcript."""
+
+    key: Key
+    kind: ItemKind
+    text: str = ""
+    """Markdown, code, or plain text (a question)."""
+    source: str = ""
+    """The characters of the message that it shows."""
+    language: str = ""
+    thought: bool = False
+    open: bool = False
+    """Text is still being added to it: the caret stands at its end."""
+
+    @property
+    def has_text(self) -> bool:
+        """It can be selected and copied."""
+        return self.kind in (ItemKind.QUESTION, ItemKind.TEXT, ItemKind.CODE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """How far the engine is through the prompt."""
+
+    done_tokens: int
+    total_tokens: int
+
+
+class Entry:
+    """One message of the shown chat."""
+
+    def __init__(self, message: Message, *, unfolded: bool = False) -> None:
+        self.message = message
+        self.unfolded = unfolded
+        """The thinking is shown."""
+        self.prefill: Prefill | None = None
+        self.error: KimiError | None = None
+        self._answer: SegmentStream | None = None
+        self._thought: SegmentStream | None = None
+        self._items: list[Item] | None = None
+        if message.finish is Finish.GENERATING:
+            self._answer, self._thought = SegmentStream(), SegmentStream()
+            self._answer.feed(message.text)
+            self._thought.feed(message.reasoning)
+
+    @property
+    def is_live(self) -> bool:
+        """The answer is being written."""
+        return self.message.finish is Finish.GENERATING
+
+    @property
+    def has_items(self) -> bool:
+        """They were made (it was near the viewport, or it is live)."""
+        return self._items is not None
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """From top to bottom, never empty. Made on first use: 0.3 ms per 1,000 characters."""
+        if self._items is None:
+            self._items = self._make_items()
+        return self._items
+
+    def feed(self, text: str, reasoning: str, stats: AnswerStats) -> None:
+        """Add to the live answer. Unchanged items stay the same objects.
+
+        Raises:
+            ValueError: the answer is finished.
+        """
+        if self._answer is None or self._thought is None:
+            raise ValueError("not a live answer")
+        self._answer.feed(text)
+        self._thought.feed(reasoning)
+        self.prefill = None
+        self.message = replace(
+            self.message,
+            text=self.message.text + text,
+            reasoning=self.message.reasoning + reasoning,
+            stats=stats,
+        )
+        self._refresh()
+
+    def finish(self, message: Message, error: KimiError | None) -> None:
+        """Take the answer as stored; what shows the same stays the same objects."""
+        self.message = message
+        self.error = error
+        self.prefill = None
+        self._answer = self._thought = None
+        self._refresh()
+
+    def progress(self, prefill: Prefill) -> None:
+        """The engine reads the prompt."""
+        self.prefill = prefill
+
+    def unfold(self, shown: bool) -> None:
+        """Show or hide the thinking."""
+        self.unfolded = shown
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if self._items is not None:
+            before = {item.key: item for item in self._items}
+            self._items = [
+                old if (old := before.get(item.key)) == item else item
+                for item in self._make_items()
+            ]
+
+    def _make_items(self) -> list[Item]:
+        message = self.message
+        if message.role is not Role.ASSISTANT:
+            key = Key(Part.QUESTION.value, 0)
+            return [Item(key, ItemKind.QUESTION, message.text, message.text)]
+        items: list[Item] = []
+        if message.reasoning:
+            items.append(Item(Key(Part.FOLD.value, 0), ItemKind.FOLD))
+            if self.unfolded:
+                items += self._segments(Part.THOUGHT)
+        items += self._segments(Part.ANSWER)
+        if message.finish is Finish.FAILED:
+            items.append(Item(Key(Part.NOTICE.value, 0), ItemKind.NOTICE))
+        items.append(Item(Key(Part.STATS.value, 0), ItemKind.STATS))
+        return items
+
+    def _segments(self, part: Part) -> list[Item]:
+        thought = part is Part.THOUGHT
+        stream = self._thought if thought else self._answer
+        if stream is not None:
+            segments: Sequence[Segment] = stream.segments
+        else:
+            segments = split_markdown(self.message.reasoning if thought else self.message.text)
+        items = [
+            Item(
+                Key(part.value, number),
+                ItemKind.CODE if segment.kind is SegmentKind.CODE else ItemKind.TEXT,
+                segment.text,
+                segment.source,
+                segment.language,
+                thought=thought,
+            )
+            for number, segment in enumerate(segments)
+        ]
+        writing = self.is_live and thought == (not self.message.text)
+        if writing and items:
+            items[-1] = replace(items[-1], open=True)
+        return items
