@@ -1,0 +1,296 @@
+"""The gateway: a process of its own between clients and the engine, on 127.0.0.1 alone.
+
+``python -m kimi_desktop.serve.gateway``. It serves GET /v1/models, POST /v1/chat/completions and
+GET /health, and nothing else. What it must know comes in JSON lines through its stdin, a pipe that
+only the app holds, so that no key stands in an argument or in the environment: first ``{"port":
+n, "key": "..."}``, then, in any order, ``{"key": ...}`` and ``{"target": {...} | null}``. When the
+pipe closes, because the app ends it or is gone in whatever way, the gateway ends.
+
+Events go to stdout as JSON lines: ``{"event": "listening", "port": n}``, ``{"event": "failed",
+"reason": "port_taken" | "...", "detail": "...", "free_port": n}``, ``{"event": "counts",
+"running": n, "served": n}``. The access log (no bodies, no keys) goes to stderr.
+
+One asyncio loop on the main thread; a daemon thread reads stdin, which asyncio cannot on Windows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, TextIO
+
+import httpx
+
+from kimi_desktop.serve.http_server import Handler, Head, HttpServer, Limits, Response
+from kimi_desktop.serve.policy import (
+    ChatCall,
+    Door,
+    KeyCheck,
+    RefusedError,
+    checked_chat,
+    error_body,
+)
+from kimi_desktop.serve.relay import Relay, Target, no_model
+
+log = logging.getLogger("gateway")
+
+LOOPBACK = "127.0.0.1"
+MAX_RUNNING = 16
+"""Chat requests at once; the engine makes those wait that it has no slot for."""
+MAX_ANSWER_BYTES = 64 * 2**20
+COUNTS_EVERY_S = 0.25
+PORTS_TO_TRY = 20
+
+_ROUTES: Mapping[str, str] = {
+    "/health": "GET",
+    "/v1/models": "GET",
+    "/v1/chat/completions": "POST",
+}
+
+
+class Gateway(Handler):
+    """The allow-list, and what stands behind its three addresses."""
+
+    def __init__(self, door: Door, keys: KeyCheck, relay: Relay, counts: Counts) -> None:
+        self._door = door
+        self._keys = keys
+        self._relay = relay
+        self._counts = counts
+
+    def admit(self, head: Head) -> None:
+        """Host and origin first, on every method; then the address; then the key."""
+        self._door.check(head.header(b"host"), head.header(b"origin"))
+        method = _ROUTES.get(head.path)
+        if method is None:
+            raise RefusedError(404, "There is nothing at this address.", code="not_found")
+        if head.method != method:
+            raise RefusedError(405, "Not by this method.", code="bad_method", allow=method)
+        if head.path != "/health":
+            self._keys.check(head.header(b"authorization"), time.monotonic())
+
+    async def answer(self, head: Head, body: bytes) -> Response:
+        """Answer an admitted request."""
+        started = time.monotonic()
+        status = 499  # the client went away
+        try:
+            response = await self._route(head, body)
+            status = response.status
+        except RefusedError as error:
+            status = error.status
+            raise
+        finally:
+            ms = (time.monotonic() - started) * 1000
+            log.info("%s %s %d, %.0f ms to the first byte", head.method, head.path, status, ms)
+        return response
+
+    async def _route(self, head: Head, body: bytes) -> Response:
+        if head.path == "/health":
+            ready = self._relay.target is not None
+            word = b'{"status": "ok"}' if ready else b'{"status": "no model"}'
+            return Response(200 if ready else 503, word)
+        if head.path == "/v1/models":
+            return Response(200, self._relay.models())
+        target = self._relay.target
+        if target is None:
+            raise no_model()
+        call = checked_chat(body, model=target.model, max_tokens=target.max_tokens)
+        if self._counts.running >= MAX_RUNNING:
+            raise RefusedError(429, "Too many requests at once.", code="rate_limited")
+        return await self._chat(call)
+
+    async def _chat(self, call: ChatCall) -> Response:
+        """The engine's answer; a stream goes on after the header, and ends with the client's."""
+        stack = contextlib.AsyncExitStack()
+        try:
+            stack.enter_context(self._counts.one())
+            upstream = await stack.enter_async_context(self._relay.chat(call.body))
+            if call.stream and upstream.status_code == 200:
+                return Response(
+                    200,
+                    content_type="text/event-stream",
+                    pieces=_stream(upstream),
+                    release=stack.pop_all(),
+                )
+            return Response(upstream.status_code, await _whole_body(upstream))
+        except httpx.HTTPError as error:
+            log.warning("the engine's answer broke: %s", type(error).__name__)
+            raise RefusedError(
+                502, "The engine ended before it had answered.", kind="server_error"
+            ) from None
+        finally:
+            await stack.aclose()
+
+
+class Counts:
+    """How many chat requests run and were answered; told at most four times a second."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._timer: asyncio.TimerHandle | None = None
+        self._told_at = 0.0
+        self.running = 0
+        self.served = 0
+
+    @contextlib.contextmanager
+    def one(self) -> Any:  # noqa: ANN401 - a generator that contextlib wraps
+        """Count a request while it runs, and as served when it ends."""
+        self.running += 1
+        self._changed()
+        try:
+            yield
+        finally:
+            self.running -= 1
+            self.served += 1
+            self._changed()
+
+    def _changed(self) -> None:
+        if self._timer is None:
+            wait_s = max(0.0, self._told_at + COUNTS_EVERY_S - time.monotonic())
+            self._timer = asyncio.get_running_loop().call_later(wait_s, self._tell_now)
+
+    def _tell_now(self) -> None:
+        self._timer = None
+        self._told_at = time.monotonic()
+        self._tell(event="counts", running=self.running, served=self.served)
+
+
+async def _stream(upstream: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The engine's events as they come; its end in the middle becomes an error event."""
+    try:
+        async for piece in upstream.aiter_raw():
+            yield piece
+    except httpx.HTTPError as error:
+        log.warning("the engine's stream broke: %s", type(error).__name__)
+        event = error_body(502, "The engine ended in the middle of its answer.", "server_error")
+        yield b"data: " + event + b"\n\n"
+
+
+async def _whole_body(upstream: httpx.Response) -> bytes:
+    body = bytearray()
+    async for piece in upstream.aiter_raw():
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            raise RefusedError(502, "The engine's answer is too large.", kind="server_error")
+    return bytes(body)
+
+
+class Tell:
+    """Writes events to the app, one JSON line each."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def __call__(self, **event: object) -> None:
+        """Write one event."""
+        with contextlib.suppress(OSError, ValueError):  # the app is gone; the pipe tells, too
+            self._out.write(json.dumps(event) + "\n")
+            self._out.flush()
+
+
+class _Orders:
+    """What the app sends, read on a thread of its own."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        threading.Thread(target=self._read, name="orders", daemon=True).start()
+
+    async def take(self) -> dict[str, Any] | None:
+        """The next order; None when the pipe has closed."""
+        return await self._queue.get()
+
+    def _read(self) -> None:
+        for line in sys.stdin.buffer:
+            with contextlib.suppress(ValueError):
+                order = json.loads(line)
+                if isinstance(order, dict):
+                    self._put(order)
+        self._put(None)
+
+    def _put(self, order: dict[str, Any] | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, order)
+
+
+def listening_socket(port: int) -> socket.socket:
+    """A socket on 127.0.0.1 that nobody else can share.
+
+    Raises:
+        OSError: EADDRINUSE, the port is taken; or another reason.
+    """
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform == "win32":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:  # only past connections; a listener still makes it fail
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((LOOPBACK, port))
+        bound.listen(64)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def free_port_after(port: int) -> int:
+    """The next port that nobody listens on; any free one when many are taken."""
+    for candidate in (*range(port + 1, min(port + PORTS_TO_TRY, 65_535) + 1), 0):
+        with contextlib.suppress(OSError), listening_socket(candidate) as probe:
+            return int(probe.getsockname()[1])
+    return 0
+
+
+async def serve(tell: Tell, limits: Limits) -> int:
+    """Serve until the app's pipe closes. Returns the exit status."""
+    orders = _Orders(asyncio.get_running_loop())
+    first = await orders.take()
+    if first is None:
+        return 0
+    try:
+        bound = listening_socket(int(first["port"]))
+    except OSError as error:
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        tell(
+            event="failed",
+            reason="port_taken" if taken else "not_bound",
+            detail=os.strerror(error.errno or 0),
+            free_port=free_port_after(int(first["port"])),
+        )
+        return 1
+    port = bound.getsockname()[1]
+    keys, relay, counts = KeyCheck(str(first["key"])), Relay(), Counts(tell)
+    http = HttpServer(Gateway(Door(port), keys, relay, counts), limits)
+    server = await asyncio.start_server(http.accept, sock=bound, limit=2**16)
+    tell(event="listening", port=port)
+    while (order := await orders.take()) is not None:
+        if "key" in order:
+            keys.replace(str(order["key"]))
+        if "target" in order:
+            target = order["target"]
+            await relay.set_target(Target.from_json(target) if target else None)
+    server.close()
+    await relay.set_target(None)
+    return 0
+
+
+def main() -> int:
+    """Run the gateway as a process."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    return asyncio.run(serve(Tell(sys.stdout), Limits()))
+
+
+if __name__ == "__main__":
+    code = main()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    os._exit(code)  # the thread that reads stdin may still be blocked in it

@@ -1,0 +1,231 @@
+"""What the gateway lets through: hosts, origins, keys, fields. Pure; the gateway's own process.
+
+An allow-list: whatever is not named here does not reach the engine. That keeps out the engine
+fields that have been security holes or reach into other requests (``n_discard``, ``id_slot``,
+``chat_template``, ``cache_prompt``), and addresses that the engine would fetch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MAX_BODY_BYTES = 20 * 2**20
+MAX_ANSWER_TOKENS = 32_768
+MAX_FAILED_KEYS = 10
+FAILED_KEYS_WINDOW_S = 60.0
+MAX_STOPS = 16
+
+_PASSED = frozenset(
+    (
+        *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "stream", "stream_options"),
+        *("presence_penalty", "frequency_penalty", "repeat_penalty", "repetition_penalty"),
+        *("logprobs", "top_logprobs", "logit_bias", "response_format", "tools", "tool_choice"),
+        *("parallel_tool_calls", "reasoning_effort"),
+    )
+)
+"""Fields of a chat request that go on as they are; the engine checks their values."""
+_MESSAGE_FIELDS = frozenset(
+    ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content")
+)
+_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
+_TEMPLATE_SWITCHES = frozenset(("thinking", "enable_thinking", "preserve_thinking"))
+
+
+class RefusedError(Exception):
+    """The request is answered with an error and goes no further.
+
+    Attributes:
+        status: The HTTP status.
+        kind: OpenAI's ``error.type``.
+        code: OpenAI's ``error.code``, or None.
+        allow: The methods that the address knows, for 405.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        kind: str = "invalid_request_error",
+        code: str | None = None,
+        allow: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        self.code = code
+        self.allow = allow
+
+    def body(self) -> bytes:
+        """In the form that OpenAI's clients read."""
+        return error_body(self.status, str(self), self.kind, self.code)
+
+
+def error_body(status: int, message: str, kind: str, code: str | None = None) -> bytes:
+    """An error as JSON, as OpenAI's clients read it."""
+    error = {"message": message, "type": kind, "param": None, "code": code or status}
+    return json.dumps({"error": error}).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Who may come in by name: the address of the gateway itself, nothing else."""
+
+    port: int
+
+    @property
+    def hosts(self) -> frozenset[bytes]:
+        """Values of Host; another one is a page whose name was pointed at this machine."""
+        port = self.port
+        return frozenset(f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]"))
+
+    def check(self, host: bytes | None, origin: bytes | None) -> None:
+        """Against DNS rebinding and against pages that call across origins.
+
+        Raises:
+            RefusedError: 403.
+        """
+        if host is None or host.lower() not in self.hosts:
+            raise RefusedError(403, "This host name is not served here.", code="bad_host")
+        ours = {b"http://" + name for name in self.hosts}
+        if origin is not None and origin.lower() not in ours:
+            raise RefusedError(403, "Web pages are not served here.", code="bad_origin")
+
+
+class KeyCheck:
+    """One client key, compared in constant time; too many wrong ones close the door a while."""
+
+    def __init__(self, key: str) -> None:
+        self._failures: deque[float] = deque(maxlen=MAX_FAILED_KEYS)
+        self._digest = b""
+        self.replace(key)
+
+    def replace(self, key: str) -> None:
+        """The old key stops working at once."""
+        self._digest = _digest(key)
+
+    def check(self, authorization: bytes | None, now: float) -> None:
+        """Let a request in that carries the key.
+
+        Args:
+            authorization: The header's value.
+            now: Seconds of a monotonic clock.
+
+        Raises:
+            RefusedError: 401, or 429 after ten wrong keys within a minute. The right key is always
+                let in: a stranger's guesses must not lock the owner out.
+        """
+        scheme, _, key = (authorization or b"").partition(b" ")
+        given = _digest(key.strip().decode("latin-1"))
+        if scheme.lower() == b"bearer" and hmac.compare_digest(given, self._digest):
+            return
+        full = len(self._failures) == MAX_FAILED_KEYS
+        if full and now - self._failures[0] < FAILED_KEYS_WINDOW_S:
+            raise RefusedError(429, "Too many wrong keys; wait a minute.", code="rate_limited")
+        self._failures.append(now)
+        raise RefusedError(401, "The API key is missing or wrong.", code="invalid_api_key")
+
+
+def _digest(key: str) -> bytes:
+    # Digests are of one length, so that the comparison tells nothing about the key's.
+    return hashlib.sha256(key.encode("utf-8", "replace")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCall:
+    """A checked chat request."""
+
+    body: bytes
+    """JSON for the engine."""
+    stream: bool
+
+
+def checked_chat(raw: bytes, *, model: str, max_tokens: int) -> ChatCall:
+    """The fields of a chat request that the engine may see.
+
+    Args:
+        raw: The request's body.
+        model: The engine's name for what is loaded; clients may have any other in their settings.
+        max_tokens: The longest answer that is allowed, and the default.
+
+    Raises:
+        RefusedError: 400.
+    """
+    try:
+        asked = json.loads(raw, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise RefusedError(400, "The body is not JSON.") from None
+    if not isinstance(asked, dict):
+        raise RefusedError(400, "The body is not a JSON object.")
+    passed: dict[str, Any] = {name: asked[name] for name in asked if name in _PASSED}
+    passed["model"] = model
+    passed["messages"] = _messages(asked.get("messages"))
+    passed["max_tokens"] = _answer_tokens(asked, max_tokens)
+    if asked.get("n") not in (None, 1):
+        raise RefusedError(400, "n: only one answer at a time.")
+    stops = asked.get("stop")
+    if isinstance(stops, list) and len(stops) > MAX_STOPS:
+        raise RefusedError(400, f"stop: at most {MAX_STOPS} of them.")
+    switches = asked.get("chat_template_kwargs")
+    if isinstance(switches, dict):
+        passed["chat_template_kwargs"] = {
+            name: value
+            for name, value in switches.items()
+            if name in _TEMPLATE_SWITCHES and isinstance(value, bool)
+        }
+    stream = asked.get("stream", False)
+    if not isinstance(stream, bool):
+        raise RefusedError(400, "stream: true or false.")
+    return ChatCall(json.dumps(passed).encode(), stream)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)  # NaN and Infinity are not JSON
+
+
+def _answer_tokens(asked: Mapping[str, Any], limit: int) -> int:
+    for name in ("max_completion_tokens", "max_tokens"):
+        value = asked.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise RefusedError(400, f"{name}: a whole number.")
+        if value > 0:  # -1 asks for no limit
+            return min(value, limit)
+    return limit
+
+
+def _messages(asked: object) -> list[dict[str, Any]]:
+    if not isinstance(asked, list) or not asked:
+        raise RefusedError(400, "messages: a list with at least one message.")
+    return [_message(message) for message in asked]
+
+
+def _message(asked: object) -> dict[str, Any]:
+    if not isinstance(asked, dict) or asked.get("role") not in _ROLES:
+        raise RefusedError(400, "messages: each has one of the roles " + ", ".join(sorted(_ROLES)))
+    content = asked.get("content")
+    if isinstance(content, list):
+        content = [_part(part) for part in content]
+    elif not (content is None or isinstance(content, str)):
+        raise RefusedError(400, "content: a text, or a list of parts.")
+    known = {name: value for name, value in asked.items() if name in _MESSAGE_FIELDS}
+    return {**known, "content": content}
+
+
+def _part(asked: object) -> dict[str, Any]:
+    if isinstance(asked, dict) and asked.get("type") == "text":
+        return {"type": "text", "text": str(asked.get("text", ""))}
+    if isinstance(asked, dict) and asked.get("type") == "image_url":
+        image = asked.get("image_url")
+        address = image.get("url") if isinstance(image, dict) else image
+        if isinstance(address, str) and address.startswith("data:image/"):
+            return {"type": "image_url", "image_url": {"url": address}}
+        raise RefusedError(400, "image_url: only data: addresses; nothing is fetched from here.")
+    raise RefusedError(400, "content: only parts of the types text and image_url.")

@@ -1,0 +1,108 @@
+"""The engine's side of the gateway: one HTTP client, re-targeted when the engine restarts.
+
+Runs in the gateway's process. The engine's key is known here and to the engine, to nobody else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from kimi_desktop.serve.policy import MAX_ANSWER_TOKENS, RefusedError
+
+CONNECT_TIMEOUT_S = 5.0
+WRITE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The engine that answers now."""
+
+    socket_path: str | None
+    port: int | None
+    api_key: str = field(repr=False)
+    model: str
+    """Its name for the model, which clients see too."""
+    max_tokens: int = MAX_ANSWER_TOKENS
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Target:
+        """As the app sends it."""
+        return cls(
+            raw.get("socket_path"),
+            raw.get("port"),
+            str(raw["api_key"]),
+            str(raw["model"]),
+            min(int(raw.get("max_tokens") or MAX_ANSWER_TOKENS), MAX_ANSWER_TOKENS),
+        )
+
+
+class Relay:
+    """Sends checked requests to the engine that is set."""
+
+    def __init__(self) -> None:
+        self.target: Target | None = None
+        self._http: httpx.AsyncClient | None = None
+
+    async def set_target(self, target: Target | None) -> None:
+        """Another engine, or none; what still streams from the old one ends with it."""
+        old, self._http, self.target = self._http, None, target
+        if target is not None:
+            self._http = httpx.AsyncClient(
+                base_url="http://engine"
+                if target.socket_path
+                else f"http://127.0.0.1:{target.port}",
+                headers={
+                    "Authorization": f"Bearer {target.api_key}",
+                    "Accept-Encoding": "identity",
+                },
+                transport=httpx.AsyncHTTPTransport(uds=target.socket_path, trust_env=False),
+                # No limit on reading: a large prompt may take minutes to the first token.
+                timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S),
+                trust_env=False,
+            )
+        if old is not None:
+            await old.aclose()
+
+    def models(self) -> bytes:
+        """What /v1/models answers: the one model that is loaded, or none."""
+        data = []
+        if self.target is not None:
+            data = [{"id": self.target.model, "object": "model", "created": 0, "owned_by": "local"}]
+        return json.dumps({"object": "list", "data": data}).encode()
+
+    def chat(self, body: bytes) -> AbstractAsyncContextManager[httpx.Response]:
+        """Open a chat request; leaving the context ends it in the engine too.
+
+        Raises:
+            RefusedError: 503, no engine is ready.
+        """
+        if self._http is None:
+            raise no_model()
+        return _opened(self._http, body)
+
+
+@asynccontextmanager
+async def _opened(http: httpx.AsyncClient, body: bytes) -> AsyncIterator[httpx.Response]:
+    try:
+        async with http.stream(
+            "POST",
+            "/v1/chat/completions",
+            content=body,
+            headers={"Content-Type": "application/json"},
+        ) as response:
+            yield response
+    except httpx.ConnectError:
+        raise no_model() from None
+
+
+def no_model() -> RefusedError:
+    """503: nothing is loaded, or the engine is gone."""
+    return RefusedError(
+        503, "No model is loaded at the moment.", kind="unavailable_error", code="no_model"
+    )

@@ -1,0 +1,277 @@
+"""Switches the gateway on and off, keeps its key, and points it at the engine that runs.
+
+Commands come from any thread; the child process and its pipes live on the IO thread. A restart of
+the engine changes neither the address nor the key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import secrets
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from kimi_desktop.backends.types import (
+    Endpoint,
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+)
+from kimi_desktop.base.errors import ErrorCode, KimiError, ServeError, SettingsError
+from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 30.0
+END_GRACE_S = 5.0
+LONGEST_LINE_BYTES = 65_536
+
+_SPLIT_SUFFIX = re.compile(r"-\d{5}-of-\d{5}$")
+_ANSWERING = (EngineState.READY, EngineState.GENERATING)
+
+
+class EngineLink(Protocol):
+    """What the gateway needs of the engine."""
+
+    @property
+    def status(self) -> EngineStatus:
+        """Now."""
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where it listens, while it is ready."""
+
+
+class ServeService:
+    """The gateway behind the Serve page (``ui.bridge.ServeService``)."""
+
+    def __init__(
+        self,
+        io: IoLoop,
+        bus: EventBus,
+        store: SettingsStore,
+        engine: EngineLink,
+        *,
+        command: tuple[str, ...] = (sys.executable, "-m", "kimi_desktop.serve.gateway"),
+    ) -> None:
+        self._io = io
+        self._bus = bus
+        self._store = store
+        self._engine = engine
+        self._command = command
+        self._switching = asyncio.Lock()
+        self._process: asyncio.subprocess.Process | None = None
+        self._listening: asyncio.Future[int] | None = None
+        self._target: dict[str, Any] | None = None
+        self._status = ServeStatus(ServeState.OFF, api_key=store.settings.serve.api_key)
+        self._unsubscribe = bus.subscribe(self._on_event)
+
+    @property
+    def status(self) -> ServeStatus:
+        """Now."""
+        return self._status
+
+    def switch_on(self) -> Operation[ServeStatus]:
+        """Start the gateway on 127.0.0.1.
+
+        The operation fails with a ServeError: SERVE_PORT_TAKEN or SERVE_FAILED.
+        """
+        return self._io.submit(self._switch_on)
+
+    def switch_off(self) -> Operation[ServeStatus]:
+        """End it."""
+        return self._io.submit(self._switch_off)
+
+    def renew_key(self) -> Operation[ServeStatus]:
+        """Replace the key; the old one stops working at once."""
+        return self._io.submit(self._renew_key)
+
+    def close(self) -> None:
+        """End the gateway and stop listening. Blocking, and not on the IO thread."""
+        self._unsubscribe()
+        self.switch_off().result(2 * END_GRACE_S)
+
+    async def _switch_on(self) -> ServeStatus:
+        async with self._switching:
+            if self._process is not None:
+                return self._status
+            self._publish(ServeStatus(ServeState.STARTING, api_key=self._key()))
+            try:
+                port = await self._start()
+            except KimiError as error:
+                await self._end()
+                self._publish(replace(self._status, state=ServeState.FAILED, error=error))
+                raise
+            url = f"http://127.0.0.1:{port}/v1"
+            self._publish(replace(self._status, state=ServeState.ON, url=url))
+            self._retarget(force=True)
+            return self._status
+
+    async def _switch_off(self) -> ServeStatus:
+        async with self._switching:
+            await self._end()
+            self._publish(ServeStatus(ServeState.OFF, api_key=self._status.api_key))
+            return self._status
+
+    async def _renew_key(self) -> ServeStatus:
+        async with self._switching:
+            key = self._new_key()
+            self._tell(key=key)
+            self._publish(replace(self._status, api_key=key))
+            return self._status
+
+    # the process
+
+    async def _start(self) -> int:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=LONGEST_LINE_BYTES,
+                cwd=Path(__file__).parents[2],
+                start_new_session=True,
+            )
+        except OSError as error:
+            params = {"detail": error.strerror or str(error)}
+            raise ServeError(ErrorCode.SERVE_FAILED, params, cause=error) from error
+        self._process = process
+        self._listening = asyncio.get_running_loop().create_future()
+        self._io.spawn(self._listen(process, self._listening), name="gateway events")
+        self._tell(port=self._store.settings.serve.port, key=self._key())
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                return await self._listening
+        except TimeoutError as error:
+            params = {"detail": f"{START_TIMEOUT_S:g} s"}
+            raise ServeError(ErrorCode.SERVE_FAILED, params, cause=error) from error
+
+    async def _listen(
+        self, process: asyncio.subprocess.Process, listening: asyncio.Future[int]
+    ) -> None:
+        """Its events until it ends, which nobody may have asked for."""
+        stdout, stderr = process.stdout, process.stderr
+        if stdout is None or stderr is None:
+            raise AssertionError("pipes were asked for")
+        log_reader = self._io.spawn(_read_log(stderr), name="gateway log")
+        while line := await stdout.readline():
+            self._on_line(line, listening)
+        code = await process.wait()
+        last = await log_reader
+        if self._process is not process:
+            return
+        self._process = None
+        error = ServeError(ErrorCode.SERVE_FAILED, {"detail": last or f"exit code {code}"})
+        if not listening.done():
+            listening.set_exception(error)
+            return
+        self._publish(replace(self._status, state=ServeState.FAILED, running=0, error=error))
+
+    def _on_line(self, line: bytes, listening: asyncio.Future[int]) -> None:
+        try:
+            event = json.loads(line)
+            kind = event["event"]
+        except (ValueError, TypeError, KeyError):
+            log.warning("the gateway said %r", line[:200])
+            return
+        if kind == "listening" and not listening.done():
+            listening.set_result(int(event["port"]))
+        elif kind == "failed" and not listening.done():
+            listening.set_exception(self._failure(event))
+        elif kind == "counts":
+            self._publish(
+                replace(self._status, running=int(event["running"]), served=int(event["served"]))
+            )
+
+    def _failure(self, event: dict[str, Any]) -> ServeError:
+        if event.get("reason") == "port_taken":
+            port = self._store.settings.serve.port
+            params = {"port": port, "free_port": int(event.get("free_port", 0))}
+            return ServeError(ErrorCode.SERVE_PORT_TAKEN, params)
+        return ServeError(ErrorCode.SERVE_FAILED, {"detail": str(event.get("detail", ""))})
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        self._target = None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(END_GRACE_S):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def _tell(self, **order: object) -> None:
+        process = self._process
+        if process is not None and process.stdin is not None and not process.stdin.is_closing():
+            process.stdin.write(json.dumps(order).encode() + b"\n")
+
+    # key and target
+
+    def _key(self) -> str:
+        return self._store.settings.serve.api_key or self._new_key()
+
+    def _new_key(self) -> str:
+        key = f"kd-{secrets.token_urlsafe(32)}"
+        try:
+            self._store.update(lambda s: replace(s, serve=replace(s.serve, api_key=key)))
+        except SettingsError as error:  # it holds until the app ends
+            log.warning("the key is not kept: %s", error)
+        return key
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, EngineStateChanged):
+            self._io.submit(self._follow_engine)
+
+    async def _follow_engine(self) -> None:
+        self._retarget(force=False)
+
+    def _retarget(self, *, force: bool) -> None:
+        target = self._current_target()
+        if self._process is not None and (force or target != self._target):
+            self._target = target
+            self._tell(target=target)
+
+    def _current_target(self) -> dict[str, Any] | None:
+        status, endpoint = self._engine.status, self._engine.endpoint
+        if status.state not in _ANSWERING or endpoint is None or status.settings is None:
+            return None
+        return {
+            "socket_path": str(endpoint.socket_path) if endpoint.socket_path else None,
+            "port": endpoint.port,
+            "api_key": endpoint.api_key,
+            "model": model_name(status.settings.model_path),
+            "max_tokens": status.settings.context // max(status.settings.n_parallel, 1),
+        }
+
+    def _publish(self, status: ServeStatus) -> None:
+        if status != self._status:
+            self._status = status
+            self._bus.publish(ServeChanged(status))
+
+
+def model_name(path: Path) -> str:
+    """What clients call the model: the file's name without ending and part number."""
+    return _SPLIT_SUFFIX.sub("", path.stem)
+
+
+async def _read_log(stderr: asyncio.StreamReader) -> str:
+    """Pass the access log on; return the last line."""
+    last = ""
+    while line := await stderr.readline():
+        last = line.decode("utf-8", "replace").rstrip()
+        log.info("gateway: %s", last)
+    return last

@@ -1,0 +1,368 @@
+"""Switching the gateway on and off, with real processes, and the real engine behind it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import which
+
+import httpx
+import pytest
+
+from kimi_desktop.backends.types import (
+    Endpoint,
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+    LoadSettings,
+)
+from kimi_desktop.base.errors import ErrorCode, ServeError
+from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.serve.service import ServeService
+from kimi_desktop.serve.snippets import curl_line, python_lines
+from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+from tests.support import scripted_upstream as upstreams
+from tests.support.engine_programs import embedded_engine
+
+WAIT_S = 30.0
+HI = {"messages": [{"role": "user", "content": "hi"}]}
+
+
+class Engine:
+    """What the gateway sees of an engine: a status, and where it listens."""
+
+    def __init__(self, bus: EventBus) -> None:
+        self._bus = bus
+        self.status = EngineStatus(EngineState.STOPPED)
+        self.endpoint: Endpoint | None = None
+
+    def start(self, endpoint: Endpoint, model: str) -> None:
+        self.endpoint = endpoint
+        settings = LoadSettings(Path(f"/models/{model}.gguf"), context=2048)
+        self.status = EngineStatus(EngineState.READY, settings)
+        self._bus.publish(EngineStateChanged(self.status))
+
+    def stop(self) -> None:
+        self.endpoint = None
+        self.status = dataclasses.replace(self.status, state=EngineState.STOPPED)
+        self._bus.publish(EngineStateChanged(self.status))
+
+
+class Statuses:
+    """Every status that was published, and a way to wait for one."""
+
+    def __init__(self, bus: EventBus) -> None:
+        self._arrived = threading.Condition()
+        self.all: list[ServeStatus] = []
+        bus.subscribe(self._add)
+
+    def _add(self, event: Event) -> None:
+        if isinstance(event, ServeChanged):
+            with self._arrived:
+                self.all.append(event.status)
+                self._arrived.notify_all()
+
+    def wait(self, wanted: Callable[[ServeStatus], bool]) -> ServeStatus:
+        def found() -> ServeStatus | None:
+            return next((status for status in reversed(self.all) if wanted(status)), None)
+
+        with self._arrived:
+            assert self._arrived.wait_for(found, WAIT_S), self.all
+            status = found()
+            assert status is not None
+            return status
+
+
+@pytest.fixture
+def io() -> Iterator[IoLoop]:
+    loop = IoLoop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def bus() -> EventBus:
+    return EventBus()
+
+
+@pytest.fixture
+def engine(bus: EventBus) -> Engine:
+    return Engine(bus)
+
+
+@pytest.fixture
+def statuses(bus: EventBus) -> Statuses:
+    return Statuses(bus)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SettingsStore:
+    made = SettingsStore(tmp_path / "settings.json")
+    made.update(
+        lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, port=free_port()))
+    )
+    return made
+
+
+@pytest.fixture
+def serve(
+    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine
+) -> Iterator[ServeService]:
+    service = ServeService(io, bus, store, engine)
+    yield service
+    service.close()
+
+
+def ask(status: ServeStatus, key: str | None = None) -> httpx.Response:
+    return httpx.post(
+        f"{status.url}/chat/completions",
+        json=HI,
+        headers={"Authorization": f"Bearer {key or status.api_key}"},
+        timeout=WAIT_S,
+        trust_env=False,
+    )
+
+
+def model_served(status: ServeStatus, wanted: str | None) -> None:
+    for _ in range(1000):
+        answer = httpx.get(
+            f"{status.url}/models",
+            headers={"Authorization": f"Bearer {status.api_key}"},
+            trust_env=False,
+        )
+        if [entry["id"] for entry in answer.json()["data"]] == ([wanted] if wanted else []):
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError(wanted)
+
+
+def test_on_off_and_the_key_is_kept(
+    serve: ServeService, statuses: Statuses, store: SettingsStore, tmp_path: Path
+) -> None:
+    assert serve.status == ServeStatus(ServeState.OFF)
+    on = serve.switch_on().result(WAIT_S)
+    assert on.state is ServeState.ON
+    assert on.url == f"http://127.0.0.1:{store.settings.serve.port}/v1"
+    assert on.api_key.startswith("kd-")
+    assert [s.state for s in statuses.all] == [ServeState.STARTING, ServeState.ON]
+    assert serve.switch_on().result(WAIT_S) == on
+    off = serve.switch_off().result(WAIT_S)
+    assert (off.state, off.url, off.api_key) == (ServeState.OFF, "", on.api_key)
+    with pytest.raises(httpx.ConnectError):
+        ask(on)
+    assert serve.switch_on().result(WAIT_S) == on
+    assert SettingsStore(tmp_path / "settings.json").settings.serve.api_key == on.api_key
+
+
+def test_a_new_key_closes_the_door_to_the_old_one(serve: ServeService) -> None:
+    before = serve.switch_on().result(WAIT_S)
+    after = serve.renew_key().result(WAIT_S)
+    assert after.api_key != before.api_key
+    assert (after.state, after.url) == (before.state, before.url)
+    for _ in range(1000):
+        if ask(after).status_code == 503:  # the key is right, there is no engine
+            break
+        threading.Event().wait(0.01)
+    assert ask(after, before.api_key).status_code == 401
+
+
+def test_the_address_stays_while_engines_come_and_go(
+    serve: ServeService, statuses: Statuses, engine: Engine
+) -> None:
+    on = serve.switch_on().result(WAIT_S)
+    assert ask(on).status_code == 503
+    for name in ("first", "second-00001-of-00003"):
+        with upstreams.in_thread(upstreams.well_behaved) as upstream:
+            engine.start(Endpoint(None, upstream.port, f"key of {name}"), name)
+            model_served(on, name.partition("-")[0])
+            assert ask(on).json()["choices"][0]["message"]["content"] == "Hello there"
+            assert upstream.calls[0].headers["authorization"] == f"Bearer key of {name}"
+            assert upstream.calls[0].json["max_tokens"] == 2048
+            engine.stop()
+            model_served(on, None)
+    assert statuses.wait(lambda status: status.served == 2).running == 0
+    assert serve.status.url == on.url
+
+
+def test_an_engine_that_runs_already_is_found(serve: ServeService, engine: Engine) -> None:
+    with upstreams.in_thread(upstreams.well_behaved) as upstream:
+        engine.start(Endpoint(None, upstream.port, "k"), "tiny")
+        on = serve.switch_on().result(WAIT_S)
+        model_served(on, "tiny")
+
+
+def test_a_taken_port_is_an_error_with_numbers(
+    serve: ServeService, store: SettingsStore, statuses: Statuses
+) -> None:
+    port = store.settings.serve.port
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+        with pytest.raises(ServeError) as caught:
+            serve.switch_on().result(WAIT_S)
+    assert caught.value.code is ErrorCode.SERVE_PORT_TAKEN
+    assert caught.value.params["port"] == port
+    assert caught.value.params["free_port"] not in (0, port)
+    assert serve.status.state is ServeState.FAILED
+    assert serve.status.error is caught.value
+    assert serve.switch_on().result(WAIT_S).state is ServeState.ON
+
+
+def test_a_gateway_that_dies_is_said_and_starts_again(
+    serve: ServeService, statuses: Statuses, engine: Engine
+) -> None:
+    with upstreams.in_thread(upstreams.well_behaved) as upstream:
+        engine.start(Endpoint(None, upstream.port, "k"), "tiny")
+        serve.switch_on().result(WAIT_S)
+        process = serve._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+        failed = statuses.wait(lambda status: status.state is ServeState.FAILED)
+        assert failed.error is not None
+        assert failed.error.code is ErrorCode.SERVE_FAILED
+        on = serve.switch_on().result(WAIT_S)
+        model_served(on, "tiny")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "",  # ends at once
+        "raise SystemExit('cannot start')",
+        "print('nonsense'); print('[]'); print('{}')",
+        "import json; print(json.dumps({'event': 'failed', 'reason': 'x', 'detail': 'y'}))",
+    ],
+)
+def test_a_gateway_that_does_not_start(
+    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine, program: str
+) -> None:
+    serve = ServeService(io, bus, store, engine, command=(sys.executable, "-c", program))
+    with pytest.raises(ServeError) as caught:
+        serve.switch_on().result(WAIT_S)
+    assert caught.value.code is ErrorCode.SERVE_FAILED
+    assert serve.status.state is ServeState.FAILED
+    serve.close()
+
+
+def test_a_program_that_is_missing(
+    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine
+) -> None:
+    serve = ServeService(io, bus, store, engine, command=("/nowhere/python",))
+    with pytest.raises(ServeError) as caught:
+        serve.switch_on().result(WAIT_S)
+    assert caught.value.code is ErrorCode.SERVE_FAILED
+    serve.close()
+
+
+def test_a_gateway_that_says_nothing_or_does_not_end(
+    io: IoLoop,
+    bus: EventBus,
+    store: SettingsStore,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kimi_desktop.serve.service.START_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("kimi_desktop.serve.service.END_GRACE_S", 0.2)
+    program = "import time; time.sleep(600)"
+    serve = ServeService(io, bus, store, engine, command=(sys.executable, "-c", program))
+    with pytest.raises(ServeError):
+        serve.switch_on().result(WAIT_S)
+    assert serve._process is None
+    serve.close()
+
+
+def test_a_key_that_cannot_be_kept_holds_until_the_end(
+    io: IoLoop, bus: EventBus, engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = SettingsStore(tmp_path / "file" / "settings.json")
+    serve = ServeService(io, bus, store, engine)
+    key = serve.renew_key().result(WAIT_S).api_key
+    assert key == serve.status.api_key == store.settings.serve.api_key
+    serve.close()
+
+
+# what the page shows, as it is shown, against the real engine
+
+
+@pytest.fixture(scope="module")
+def real(tiny_kimi: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeStatus]:
+    if sys.platform == "win32":
+        pytest.skip("Unix sockets")
+    bus, io = EventBus(), IoLoop()
+    engine = Engine(bus)
+    store = SettingsStore(tmp_path_factory.mktemp("serve") / "settings.json")
+    store.update(
+        lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, port=free_port()))
+    )
+    serve = ServeService(io, bus, store, engine)
+    with embedded_engine(tiny_kimi) as program:
+        engine.start(program.endpoint, "tiny-kimi.q8_0")
+        on = serve.switch_on().result(WAIT_S)
+        model_served(on, "tiny-kimi.q8_0")
+        yield on
+        serve.close()
+        io.close()
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(not (which("curl") and which("bash")), reason="needs curl and bash")
+def test_the_curl_line_of_the_page_works(real: ServeStatus) -> None:
+    line = curl_line(real.url, real.api_key, "tiny-kimi.q8_0")
+    out = run("bash", "-c", line.replace("curl ", "curl --silent --show-error --noproxy '*' ", 1))
+    assert out.count("data: ") > 5
+    assert "🌙" in out
+    assert out.rstrip().endswith("data: [DONE]")
+
+
+def test_the_python_lines_of_the_page_work(real: ServeStatus) -> None:
+    out = run(sys.executable, "-I", "-c", python_lines(real.url, real.api_key, "tiny-kimi.q8_0"))
+    assert "🌙" in out
+
+
+def test_ten_lines_of_httpx_work(real: ServeStatus) -> None:
+    with (
+        httpx.Client(base_url=real.url, timeout=WAIT_S, trust_env=False) as client,
+        client.stream(
+            "POST",
+            "/chat/completions",
+            json={"model": "x", "stream": True, "messages": [{"role": "user", "content": "count"}]},
+            headers={"Authorization": f"Bearer {real.api_key}"},
+        ) as answer,
+    ):
+        lines = [line for line in answer.iter_lines() if line]
+    assert lines[-1] == "data: [DONE]"
+    assert len(lines) > 100
+
+
+def test_a_stream_that_is_dropped_leaves_the_engine_free(real: ServeStatus) -> None:
+    headers = {"Authorization": f"Bearer {real.api_key}"}
+    endless = {"stream": True, "messages": [{"role": "user", "content": "forever"}]}
+    with httpx.Client(
+        base_url=real.url, headers=headers, timeout=WAIT_S, trust_env=False
+    ) as client:
+        with client.stream("POST", "/chat/completions", json=endless) as answer:
+            next(answer.iter_lines())
+        # One slot: this answer comes only when the endless one has ended.
+        after = client.post("/chat/completions", json=HI)
+    assert "🌙" in after.json()["choices"][0]["message"]["content"]
