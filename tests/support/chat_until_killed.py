@@ -1,7 +1,6 @@
 """A program that asks a question and streams an endless answer, to be killed in the middle.
 
-``python -m tests.support.chat_until_killed DATABASE_FILE``; prints the chat's id, then the tokens
-that were told so far, one line each.
+``python -m tests.support.chat_until_killed DATABASE_FILE``; prints the chat's id.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ import sys
 from pathlib import Path
 
 from kimi_desktop.backends.types import ChatRequest, Delta, EngineState, Sampling
-from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.chat.presets import AnswerSettings
 from kimi_desktop.chat.service import ChatService
-from kimi_desktop.chat.types import TokensArrived
 from tests.support.scripted_client import ScriptedClient, ScriptedEngine, Step
 
 
@@ -31,20 +29,11 @@ def main() -> None:
     chats = ChatService(
         IoLoop(), bus, Path(sys.argv[1]), engine, lambda: AnswerSettings(Sampling())
     )
-    told = ""
-
-    def tell(event: Event) -> None:
-        nonlocal told
-        if isinstance(event, TokensArrived):
-            told += event.text
-            sys.stdout.write(f"{len(told)}\n")
-            sys.stdout.flush()
-
-    bus.subscribe(tell)
     chats.start()
     chat = chats.new_chat()
-    sys.stdout.write(f"{chat}\n")
     chats.send(chat, "Talk until somebody stops you")
+    sys.stdout.write(f"{chat}\n")
+    sys.stdout.flush()
     sys.stdin.read()
 
 
