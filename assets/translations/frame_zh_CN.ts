@@ -319,6 +319,10 @@
         <translation>空闲</translation>
     </message>
     <message>
+        <source>, </source>
+        <translation>、</translation>
+    </message>
+    <message>
         <source>Short</source>
         <translation>不足</translation>
     </message>

@@ -198,19 +198,23 @@ class MemoryLegend(QWidget):
         *,
         not_forecast: Sequence[MemoryKind] = (),
     ) -> None:
-        """Name the parts present with their GiB, the spare rest (or what is short) last."""
+        """Name the parts present with their GiB, the spare rest (or what is short) last.
+
+        ``total_bytes`` 0 = the device does not say: then there is no rest to name.
+        """
         entries = [
             _Entry(part.kind.value, kind_name(part.kind), format_gib(part.size_bytes, unit=False))
             for part in parts
         ]
         if not_forecast:
-            kinds = ", ".join(kind_name(kind) for kind in not_forecast)
+            comma = QCoreApplication.translate("MemoryBar", ", ")
+            kinds = comma.join(kind_name(kind) for kind in not_forecast)
             entries.append(_Entry("", kinds, _not_forecast_word()))
         spare = total_bytes - sum(part.size_bytes for part in parts)
-        if spare >= 0:
+        if total_bytes > 0 and spare >= 0:
             word = kind_name(MemoryKind.SPARE)
             entries.append(_Entry("spare", word, format_gib(spare, unit=False)))
-        else:
+        elif total_bytes > 0:
             word = QCoreApplication.translate("MemoryBar", "Short")
             entries.append(_Entry("bad", word, format_gib(-spare, unit=False)))
         if tuple(entries) == self._entries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QRadioButton, QSizePolicy, QWidget
 
 from kimi_desktop.ui import icons
@@ -128,6 +128,7 @@ class ChoiceRow(Focusable, QRadioButton):
         self._figure = figure
         self._note = note
         self._name_width = 100
+        self._rounded = (0, 0)
         self.setFixedHeight(CONTROL_HEIGHT)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -151,10 +152,22 @@ class ChoiceRow(Focusable, QRadioButton):
         self._name_width = width
         self.update()
 
+    def set_rounding(self, top: int, bottom: int) -> None:
+        """Radii of the corners, for the first and last row of a list with a rounded frame.
+
+        Each is 0 or the frame's radius.
+        """
+        self._rounded = (top, bottom)
+        self.update()
+
     def sizeHint(self) -> QSize:
         """Wide enough for the columns."""
         chip = self._chip.sizeHint().width() if self._chip else 0
         return QSize(12 + 24 + self._name_width + 76 + 80 + chip, CONTROL_HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:
+        """The note may go."""
+        return self.sizeHint() - QSize(80, 0)
 
     def hitButton(self, place: QPoint) -> bool:
         """A click anywhere on the row counts."""
@@ -167,9 +180,9 @@ class ChoiceRow(Focusable, QRadioButton):
         painter = painter_on(self)
         dim_if_disabled(painter, self)
         if self.isChecked():
-            painter.fillRect(self.rect(), color(t.accent_soft))
+            painter.fillPath(self._ground(), color(t.accent_soft))
         elif self.underMouse() and self.isEnabled():
-            painter.fillRect(self.rect(), color(t.hover))
+            painter.fillPath(self._ground(), color(t.hover))
         middle = self.height() / 2
         width = 4.0 if self.isChecked() else 1.5
         painter.setPen(QPen(color(t.accent if self.isChecked() else t.control), width))
@@ -185,6 +198,19 @@ class ChoiceRow(Focusable, QRadioButton):
         end = self._chip.x() - 8 if self._chip else self.width() - 8
         self._column(painter, x, end - x, self._note, ui_font(SMALL_PX))
         painter.end()
+
+    def _ground(self) -> QPainterPath:
+        rect = QRectF(self.rect())
+        top, bottom = self._rounded
+        radius = max(top, bottom)
+        path = QPainterPath()
+        path.setFillRule(Qt.FillRule.WindingFill)
+        path.addRoundedRect(rect, radius, radius)
+        if top < radius:
+            path.addRect(rect.adjusted(0, 0, 0, -rect.height() / 2))
+        if bottom < radius:
+            path.addRect(rect.adjusted(0, rect.height() / 2, 0, 0))
+        return path
 
     def _name_font(self) -> QFont:
         return ui_font(BODY_PX, SEMIBOLD if self.isChecked() else REGULAR)

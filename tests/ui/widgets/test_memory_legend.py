@@ -38,6 +38,13 @@ def test_too_much_is_said_as_short(qtbot):
     assert legend.accessibleName().endswith("Short 3.00")
 
 
+def test_without_a_total_there_is_no_rest(qtbot):
+    legend = MemoryLegend()
+    qtbot.addWidget(legend)
+    legend.show_values(PARTS, 0)
+    assert legend.accessibleName() == "Weights 10.0, KV 8.00, Others 1.00"
+
+
 def test_a_narrow_legend_takes_more_lines(qtbot):
     holder = QWidget()
     qtbot.addWidget(holder)

@@ -1,0 +1,119 @@
+"""What the controls of the Plan page may be set to: steps, ranges, families. Pure, Qt thread."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.models.geometry import TensorTable
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+
+CACHE_TYPES = ("f16", "q8_0", "q4_0")
+"""Offered for K and V: the kinds that GPUs attend over at full speed when both are alike."""
+PARALLEL_CHATS = (1, 2, 3, 4, 6, 8, 12, 16)
+BATCHES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+LEAST_CONTEXT = 512
+
+_EXPERT_BLOCK = re.compile(r"blk\.(\d+)\.ffn_(?:up|down|gate|gate_up)_(?:ch|)exps")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One model in the quantizations that are here, the largest first."""
+
+    name: str
+    models: tuple[LocalModel, ...]
+
+
+def families(models: Sequence[LocalModel]) -> tuple[Family, ...]:
+    """What can be planned: complete models whose header was read, in the library's order."""
+    found: dict[str, list[LocalModel]] = {}
+    for model in models:
+        if model.state is ModelState.READY and model.facts is not None:
+            found.setdefault(model.family, []).append(model)
+    return tuple(
+        Family(name, tuple(sorted(members, key=lambda model: -model.size_bytes)))
+        for name, members in found.items()
+    )
+
+
+def context_steps(context_train: int, current: int) -> tuple[int, ...]:
+    """Contexts that the slider stops at: four to an octave, up to what the model was trained for.
+
+    ``current`` is one of them, whatever it is.
+    """
+    top = context_train or max(current, 131_072)
+    steps = {top, current}
+    octave = LEAST_CONTEXT
+    while octave < top:
+        quarters = (4, 5, 6, 7) if octave >= 4096 else (4,)
+        steps |= {octave * quarter // 4 for quarter in quarters}
+        octave *= 2
+    least = min(top, current, 4096 if top > 8192 else LEAST_CONTEXT)
+    return tuple(sorted(step for step in steps if least <= step <= max(top, current)))
+
+
+def context_ticks(steps: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """(position, tokens) of the steps that get a label: powers of two and both ends, seven at most.
+
+    The ends always stay; between them labels are left out evenly.
+    """
+    marked = [place for place, step in enumerate(steps) if step & (step - 1) == 0]
+    inner = [place for place in marked if 0 < place < len(steps) - 1]
+    every = max(1, -(-len(inner) // 5))
+    kept = {0, len(steps) - 1, *inner[::-1][every - 1 :: every][::-1]}
+    if every == 1:
+        kept |= set(inner)
+    return tuple((place, steps[place]) for place in sorted(kept))
+
+
+@lru_cache(maxsize=64)
+def _expert_blocks(tensors: TensorTable) -> tuple[int, ...]:
+    found = (_EXPERT_BLOCK.match(tensor.name) for tensor in tensors)
+    return tuple(sorted({int(match[1]) for match in found if match}))
+
+
+def expert_blocks(facts: ModelFacts) -> tuple[int, ...]:
+    """Numbers of the blocks that have experts; the first ones are often dense (block 0 of K2)."""
+    if not facts.n_expert:
+        return ()
+    if facts.tensors is None:
+        return tuple(range(facts.n_layer))
+    return _expert_blocks(facts.tensors)
+
+
+def expert_layers_in_ram(blocks: Sequence[int], n_cpu_moe: int) -> int:
+    """How many of the expert layers a count of blocks from block 0 covers."""
+    return sum(block < n_cpu_moe for block in blocks)
+
+
+def n_cpu_moe_for(blocks: Sequence[int], layers: int) -> int:
+    """The count of blocks from block 0 that keeps the first ``layers`` expert layers in RAM."""
+    return blocks[min(layers, len(blocks)) - 1] + 1 if layers > 0 and blocks else 0
+
+
+def gpu_layers(settings: LoadSettings, facts: ModelFacts) -> int:
+    """Layers on the GPU, the output counted as one; a negative count means all."""
+    most = facts.n_layer + 1
+    return most if settings.n_gpu_layers < 0 else min(settings.n_gpu_layers, most)
+
+
+def in_range(settings: LoadSettings, facts: ModelFacts) -> LoadSettings:
+    """The same plan in the numbers that the sliders show ("all" and "every" become counts)."""
+    blocks = expert_blocks(facts)
+    in_ram = expert_layers_in_ram(blocks, settings.n_cpu_moe)
+    return dataclasses.replace(
+        settings,
+        n_gpu_layers=gpu_layers(settings, facts),
+        n_cpu_moe=n_cpu_moe_for(blocks, in_ram),
+        context=max(settings.context, 1),
+    )
+
+
+def for_model(settings: LoadSettings, model: LocalModel) -> LoadSettings:
+    """The same wishes for another quantization."""
+    return dataclasses.replace(settings, model_path=model.path)

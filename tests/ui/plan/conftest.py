@@ -1,0 +1,98 @@
+"""Plans priced by the real planner, for real model headers, on scripted machines."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.memory import forecast, shape_of
+from kimi_desktop.planner.types import LoadForecast, Placement
+from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.plan.page import PlanPage
+from tests.support import scripted_data
+from tests.support.measured import model_facts
+from tests.support.scripted_services import ScriptedServices
+
+QUANTIZATIONS = {"kimi-k2.6.q2_k": "Q2_K", "kimi-k2.6.q4_k_m": "Q4_K_M", "kimi-k2.6.q4_x": "Q4_X"}
+
+
+def real_model(folder: Path, name: str, title: str) -> LocalModel:
+    """A model with the facts of a real header."""
+    facts = dataclasses.replace(model_facts(name), name=title)
+    model = scripted_data.kimi_model(folder, facts.quantization, facts.weights_bytes / 1e9)
+    return dataclasses.replace(model, title=title, facts=facts)
+
+
+def real_forecast(settings: LoadSettings, model: LocalModel, machine: Machine) -> LoadForecast:
+    """The planner's forecast of load settings."""
+    assert model.facts is not None
+    placement = Placement(
+        context=settings.context,
+        n_gpu_layers=settings.n_gpu_layers,
+        n_cpu_moe=settings.n_cpu_moe,
+        cache_type_k=settings.cache_type.upper(),
+        cache_type_v=settings.cache_type.upper(),
+        n_batch=settings.n_batch,
+        n_ubatch=settings.n_ubatch,
+        n_parallel=settings.n_parallel,
+    )
+    return forecast(shape_of(model.facts), placement, machine)
+
+
+def price_for_real(services: ScriptedServices) -> None:
+    """Let the scripted engine forecast with the planner."""
+
+    def price(settings: LoadSettings, model: LocalModel) -> LoadForecast:
+        machine = services.machine.machine
+        assert machine is not None
+        return real_forecast(settings, model, machine)
+
+    services.engine.forecast = price
+
+
+@pytest.fixture
+def planned(services: ScriptedServices) -> ScriptedServices:
+    """Two GPUs, Kimi K2.6 in three quantizations and Llama 3.1 8B, priced by the planner."""
+    folder = services.models.folders[0]
+    models = [real_model(folder, name, "Kimi K2.6") for name in QUANTIZATIONS]
+    models.append(real_model(folder, "llama-3.1-8b.q4_k_m", "Llama 3.1 8B"))
+    price_for_real(services)
+    services.store.update(
+        lambda s: dataclasses.replace(
+            s, models=dataclasses.replace(s.models, selected=models[2].id)
+        )
+    )
+    services.models.set_models(*models)
+    return services
+
+
+@pytest.fixture
+def page(planned: ScriptedServices, bridge: Bridge, qtbot) -> PlanPage:
+    """The page, shown at the size that it has in a window of 1280 x 800."""
+    made = PlanPage(bridge)
+    qtbot.addWidget(made)
+    made.setMinimumSize(1, 1)
+    made.resize(1224, 732)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def plan_page(qtbot) -> Callable[[Bridge], PlanPage]:
+    """Makes a page for other services."""
+
+    def make(bridge: Bridge) -> PlanPage:
+        made = PlanPage(bridge)
+        qtbot.addWidget(made)
+        made.setMinimumSize(1, 1)
+        made.resize(1224, 732)
+        made.show()
+        return made
+
+    return make
