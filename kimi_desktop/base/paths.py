@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,9 @@ class AppPaths:
         home = os.environ.get(HOME_VARIABLE)
         if home:
             return cls.under(Path(home).expanduser().absolute())
-        runtime = Path(platformdirs.user_runtime_dir(APP_NAME, appauthor=False))
+        with warnings.catch_warnings():  # of a folder that is not taken, see below
+            warnings.simplefilter("ignore")
+            runtime = Path(platformdirs.user_runtime_dir(APP_NAME, appauthor=False))
         if not runtime.parent.is_dir():  # no login session: a server, a container
             runtime = Path(platformdirs.user_cache_dir(APP_NAME, appauthor=False)) / "run"
         return cls(

@@ -88,7 +88,7 @@ class _RailItem(Focusable, QPushButton):
         self._open = False
         self.setCheckable(True)
         self.setAutoExclusive(True)
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 

@@ -60,7 +60,7 @@ class StatusBar(Focusable, QPushButton):
         self._stats: AnswerStats | None = None
         self._sample: Sample | None = None
         self.setFixedHeight(HEIGHT)
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         history = bridge.services.monitor.history(2)

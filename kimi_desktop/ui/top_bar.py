@@ -173,7 +173,7 @@ class ModelPill(Focusable, QPushButton):
         self.model: LocalModel | None = None
         self._status = EngineStatus(EngineState.STOPPED)
         self._dot = StateDot(Dot.OFF, self)
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
     def show_engine(self, status: EngineStatus, model: LocalModel | None) -> None:
@@ -257,7 +257,7 @@ class EngineStateButton(Focusable, QPushButton):
         self._dot = StateDot(Dot.OFF)
         self._word = Label()
         self._name = ElidedLabel(tone="muted")
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setFixedHeight(28)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

@@ -36,7 +36,7 @@ class ScriptedServices:
         self.bus = EventBus()
         self.store = SettingsStore(home / "config" / "settings.json")
         self.machine = ScriptedMachine(self.desk, self.bus, machine)
-        self.models = ScriptedModels(self.desk, self.bus, home / "data" / "models")
+        self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)

@@ -55,6 +55,8 @@ def test_the_parts_cover_every_file_once():
         ('self.tr("One" + two)', True),
         ("f\"{self.tr('Inside')} {n}\"", True),
         ('translate("Context", text)', True),
+        ('QCoreApplication.translate("Context", text)', True),
+        ("painter.translate(x, y)", False),
     ],
 )
 def test_texts_that_cannot_be_collected_are_found(code, wrong):

@@ -51,7 +51,7 @@ class Button(Focusable, QPushButton):
         weight = SEMIBOLD if kind is ButtonKind.PRIMARY else MEDIUM
         self.setFont(ui_font(SMALL_PX if small else BODY_PX, weight))
         self.setCheckable(kind is ButtonKind.TOGGLE)
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)  # Return presses it, not Space alone
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -170,7 +170,7 @@ class IconButton(Focusable, QPushButton):
         self._bordered = bordered
         self.setFixedSize(side, side)
         self.setCheckable(checkable)
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.set_label(label)
 

@@ -147,7 +147,7 @@ class ListRow(Focusable, QPushButton):
         super().__init__(title, parent)
         self._trailing = trailing
         self.setCheckable(True)
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)
         self.setFixedHeight(CONTROL_HEIGHT)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

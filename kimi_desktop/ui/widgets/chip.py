@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from kimi_desktop.ui import icons
 from kimi_desktop.ui.theme import color, tokens, ui_font
-from kimi_desktop.ui.tokens import RADIUS_SMALL, SMALL_PX
+from kimi_desktop.ui.tokens import BODY_PX, RADIUS_SMALL, SMALL_PX
 from kimi_desktop.ui.widgets.label import SEMIBOLD, Label, TextSize
 from kimi_desktop.ui.widgets.painting import box, painter_on
 
 ICON = 12
-HEIGHT = 20
+HEIGHT, LARGE_HEIGHT = 20, 32
 
 
 class Verdict(Enum):
@@ -40,12 +40,15 @@ class Chip(QWidget):
         parent: QWidget | None = None,
         *,
         icon: str | None = None,
+        large: bool = False,
     ) -> None:
         super().__init__(parent)
+        self._height = LARGE_HEIGHT if large else HEIGHT
+        self._padding = 12 if large else 6
         self._verdict = verdict
         self._icon = icon
         self._text = ""
-        self.setFont(ui_font(SMALL_PX, SEMIBOLD))
+        self.setFont(ui_font(BODY_PX if large else SMALL_PX, SEMIBOLD))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.show_verdict(verdict, text)
 
@@ -69,8 +72,8 @@ class Chip(QWidget):
 
     def sizeHint(self) -> QSize:
         """By the word."""
-        width = QFontMetrics(self.font()).horizontalAdvance(self._text) + 12 + 1
-        return QSize(width + (ICON + 4 if self._icon_name() else 0), HEIGHT)
+        width = QFontMetrics(self.font()).horizontalAdvance(self._text) + 2 * self._padding + 1
+        return QSize(width + (ICON + 4 if self._icon_name() else 0), self._height)
 
     def minimumSizeHint(self) -> QSize:
         """Never less than its word."""
@@ -85,7 +88,7 @@ class Chip(QWidget):
         fill = getattr(t, f"{tone}_soft") if tone else t.raised
         painter = painter_on(self)
         box(painter, QRectF(self.rect()), RADIUS_SMALL, fill=fill)
-        x = 6
+        x = self._padding
         if name := self._icon_name():
             icons.paint(painter, name, QPoint(x, (self.height() - ICON) // 2), ICON, ink)
             x += ICON + 4

@@ -1,0 +1,206 @@
+"""Settings: the models folders, the engine's program, where the app keeps things. Qt thread."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from kimi_desktop.base.events import Event
+from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import Settings
+from kimi_desktop.models.types import LibraryChanged
+from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
+from kimi_desktop.ui.widgets.button import Button, IconButton
+from kimi_desktop.ui.widgets.field import Field
+from kimi_desktop.ui.widgets.label import MEDIUM, ElidedLabel, Label, TextSize
+
+
+class PathRow(QWidget):
+    """A name, a path that can be selected by its tooltip, and a control."""
+
+    def __init__(self, *controls: QWidget) -> None:
+        super().__init__()
+        self._name = Label(size=TextSize.SMALL, tone="muted")
+        self._path = ElidedLabel(weight=MEDIUM)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(self._path)
+        texts.addWidget(self._name)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 10, 16, 10)
+        layout.setSpacing(8)
+        layout.addLayout(texts, 1)
+        for control in controls:
+            layout.addWidget(control)
+
+    def set_texts(self, path: str, name: str) -> None:
+        """The path, and what it is."""
+        self._path.setText(path)
+        self._name.setText(name)
+
+    def path(self) -> str:
+        """The path shown."""
+        return self._path.full_text()
+
+
+class FoldersCard(SettingsCard):
+    """The default folder cannot be removed; the files in a removed one stay."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self.add_button = Button(icon="plus")
+        self.add_button.clicked.connect(self._choose)
+        self._add_row = SettingRow(self.add_button)
+        self.rows: list[PathRow] = []
+        self.remove_buttons: list[IconButton] = []
+        bridge.happened.connect(self._on_event)
+        self.retranslate()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Words follow the language."""
+        if event.type() is QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        self.add_button.setText(self.tr("Add a folder…"))
+        self._add_row.set_texts(
+            self.tr("More folders"), self.tr("GGUF files are used where they are.")
+        )
+        self._fill(self._bridge.services.models.folders)
+
+    def add_folder(self, folder: Path) -> None:
+        """Look into one more folder."""
+        models = self._bridge.services.models
+        self._bridge.watch(models.add_folder(folder), on_error=self._bridge.navigation.report)
+
+    def _fill(self, folders: tuple[Path, ...]) -> None:
+        self.rows, self.remove_buttons = [], []
+        for number, folder in enumerate(folders):
+            remove = IconButton("close", self.tr("Remove the folder from the list"))
+            remove.clicked.connect(partial(self._remove, folder))
+            controls = [remove] if number else []
+            row = PathRow(*controls)
+            kind = self.tr("Default: new models go here") if number == 0 else self.tr("Added")
+            row.set_texts(str(folder), kind)
+            self.rows.append(row)
+            self.remove_buttons += controls
+        self.show_rows((*self.rows, self._add_row))
+
+    def _remove(self, folder: Path) -> None:
+        models = self._bridge.services.models
+        self._bridge.watch(models.remove_folder(folder), on_error=self._bridge.navigation.report)
+
+    def _choose(self) -> None:
+        name = QFileDialog.getExistingDirectory(self, self.tr("Folder with GGUF files"))
+        if name:
+            self.add_folder(Path(name))
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, LibraryChanged):
+            self._fill(event.folders)
+
+
+class EngineCard(SettingsCard):
+    """The embedded llama.cpp, or a llama-server of the user's."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self.field = Field()
+        self.field.setMinimumWidth(280)
+        self.field.editingFinished.connect(self._on_edited)
+        self.choose_button = Button()
+        self.choose_button.clicked.connect(self._choose)
+        self.clear_button = IconButton("close")
+        self.clear_button.clicked.connect(lambda: self._change(""))
+        self._row = SettingRow(self.field, self.choose_button, self.clear_button)
+        self.show_rows((self._row,))
+        bridge.happened.connect(self._on_event)
+        self.retranslate()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Words follow the language."""
+        if event.type() is QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        self._row.set_texts(
+            self.tr("llama-server"),
+            self.tr("A program of your own. Empty: the llama.cpp that comes with the app."),
+        )
+        self.field.setPlaceholderText(self.tr("Embedded llama.cpp"))
+        self.choose_button.setText(self.tr("Choose…"))
+        self.clear_button.set_label(self.tr("Use the embedded engine"))
+        self._show()
+
+    def _show(self) -> None:
+        program = self._bridge.settings.engine.llama_server
+        if self.field.text() != program:
+            self.field.setText(program)
+        self.clear_button.setEnabled(bool(program))
+
+    def _on_edited(self) -> None:
+        program = self.field.text().strip()
+        if program != self._bridge.settings.engine.llama_server:
+            self._change(program)
+
+    def _choose(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, self.tr("llama-server program"))
+        if name:
+            self._change(name)
+
+    def _change(self, program: str) -> None:
+        def change(settings: Settings) -> Settings:
+            engine = dataclasses.replace(settings.engine, llama_server=program)
+            return dataclasses.replace(settings, engine=engine)
+
+        self._bridge.save_settings(change)
+        self._bridge.navigation.tell(self.tr("Used when the engine is started the next time."))
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, SettingsChanged):
+            self._show()
+
+
+class DataCard(SettingsCard):
+    """The folders of the profile, to look into."""
+
+    def __init__(self, paths: AppPaths | None = None) -> None:
+        super().__init__()
+        self._paths = paths or AppPaths.default()
+        self._buttons = [Button(icon="folder", small=True) for _ in range(3)]
+        self._rows = [PathRow(button) for button in self._buttons]
+        places = (self._paths.data, self._paths.config, self._paths.logs)
+        for button, place in zip(self._buttons, places, strict=True):
+            button.clicked.connect(partial(self._open, place))
+        self.show_rows(tuple(self._rows))
+        self.retranslate()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Words follow the language."""
+        if event.type() is QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        names = (self.tr("Chats and models"), self.tr("Settings"), self.tr("Logs"))
+        places = (self._paths.data, self._paths.config, self._paths.logs)
+        for row, button, place, name in zip(self._rows, self._buttons, places, names, strict=True):
+            row.set_texts(str(place), name)
+            button.setText(self.tr("Open"))
+            button.setAccessibleName(self.tr("Open the folder: {name}").format(name=name))
+
+    def _open(self, folder: Path) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))

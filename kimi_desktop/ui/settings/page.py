@@ -1,0 +1,133 @@
+"""Settings: language, theme, keys, folders, the engine's program, about. Qt thread.
+
+Every change holds at once and is saved at once; there is no OK button.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from kimi_desktop.base.events import Event
+from kimi_desktop.base.settings import LanguageChoice, Settings, ThemeChoice
+from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.settings.about import AboutCard
+from kimi_desktop.ui.settings.folders import DataCard, EngineCard, FoldersCard
+from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
+from kimi_desktop.ui.widgets.button import Button
+from kimi_desktop.ui.widgets.card import Heading, PageHeader, ScrollPage
+from kimi_desktop.ui.widgets.segmented import Segmented
+from kimi_desktop.ui.widgets.toggle import Switch
+
+COLUMN_WIDTH = 760
+
+
+class SettingsPage(QWidget):
+    """A column of cards."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._header = PageHeader()
+        self._looks_heading, self._chat_heading = Heading(), Heading()
+        self._models_heading, self._engine_heading = Heading(), Heading()
+        self._data_heading, self._about_heading = Heading(), Heading()
+        self.language = Segmented()
+        self.theme = Segmented()
+        self.enter_sends = Switch()
+        self.wizard_button = Button(icon="sparkle")
+        self._language_row = SettingRow(self.language)
+        self._theme_row = SettingRow(self.theme)
+        self._enter_row = SettingRow(self.enter_sends)
+        self._wizard_row = SettingRow(self.wizard_button)
+        self.folders = FoldersCard(bridge)
+        self.engine = EngineCard(bridge)
+        self.data = DataCard()
+        self.about = AboutCard(bridge)
+        page = ScrollPage(width=COLUMN_WIDTH)
+        page.body.addWidget(self._header)
+        for heading, content in (
+            (self._looks_heading, SettingsCard(self._language_row, self._theme_row)),
+            (self._chat_heading, SettingsCard(self._enter_row)),
+            (self._models_heading, self.folders),
+            (self._engine_heading, self.engine),
+            (self._data_heading, self.data),
+            (self._about_heading, self.about),
+        ):
+            page.body.addSpacing(4)
+            page.body.addWidget(heading)
+            page.body.addWidget(content)
+        page.body.addSpacing(4)
+        page.body.addWidget(SettingsCard(self._wizard_row))
+        page.body.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(page)
+        self.language.chosen.connect(lambda key: self._change(language=LanguageChoice(key)))
+        self.theme.chosen.connect(lambda key: self._change(theme=ThemeChoice(key)))
+        self.enter_sends.clicked.connect(lambda on: self._change(enter_sends=on))
+        self.wizard_button.clicked.connect(bridge.navigation.run_wizard)
+        bridge.happened.connect(self._on_event)
+        self.retranslate()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Words follow the language."""
+        if event.type() is QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        self._header.set_title(self.tr("Settings"))
+        self._looks_heading.setText(self.tr("Look"))
+        self._chat_heading.setText(self.tr("Chat"))
+        self._models_heading.setText(self.tr("Models folders"))
+        self._engine_heading.setText(self.tr("Engine"))
+        self._data_heading.setText(self.tr("Where things are"))
+        self._about_heading.setText(self.tr("About"))
+        self.language.set_options(
+            [
+                (LanguageChoice.SYSTEM.value, self.tr("System")),
+                (LanguageChoice.EN.value, "English"),
+                (LanguageChoice.ZH_CN.value, "简体中文"),
+            ]
+        )
+        self.theme.set_options(
+            [
+                (ThemeChoice.SYSTEM.value, self.tr("System")),
+                (ThemeChoice.LIGHT.value, self.tr("Light")),
+                (ThemeChoice.DARK.value, self.tr("Dark")),
+            ]
+        )
+        self._language_row.set_texts(self.tr("Language"), self.tr("Changes at once."))
+        self._theme_row.set_texts(
+            self.tr("Theme"), self.tr("System follows the desktop, also while the app runs.")
+        )
+        self._enter_row.set_texts(
+            self.tr("Enter sends"),
+            self.tr("Shift+Enter makes a new line. Off: Enter does, and Ctrl+Enter sends."),
+        )
+        self._wizard_row.set_texts(
+            self.tr("Set up again"),
+            self.tr("Machine check, first model, start. Nothing is deleted."),
+        )
+        self.wizard_button.setText(self.tr("Run the set-up"))
+        self._show(self._bridge.settings)
+
+    def _show(self, settings: Settings) -> None:
+        self.language.choose(settings.window.language.value)
+        self.theme.choose(settings.window.theme.value)
+        self.enter_sends.setChecked(settings.window.enter_sends)
+
+    def _change(self, **values: object) -> None:
+        def change(settings: Settings) -> Settings:
+            window = dataclasses.replace(settings.window, **values)  # type: ignore[arg-type]
+            return dataclasses.replace(settings, window=window)
+
+        self._bridge.save_settings(change)
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, SettingsChanged):
+            self._show(self._bridge.settings)

@@ -1,0 +1,273 @@
+"""The set-up: three steps by keyboard and mouse, skipping, going back, failures in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from kimi_desktop.backends.types import EngineState
+from kimi_desktop.base.errors import DownloadError, ErrorCode, HardwareError
+from kimi_desktop.base.messages import Language, describe_error
+from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.language import LanguageSwitch
+from kimi_desktop.ui.wizard.machine_step import MachineStep
+from kimi_desktop.ui.wizard.model_step import SMALL_CHAT, STARTER, ModelStep
+from kimi_desktop.ui.wizard.page import WizardPage
+from kimi_desktop.ui.wizard.start_step import StartStep
+from tests.support import scripted_data
+from tests.support.scripted_services import ScriptedServices
+
+
+@pytest.fixture
+def services(fresh_services: ScriptedServices) -> ScriptedServices:
+    return fresh_services
+
+
+@pytest.fixture
+def bridge(fresh_bridge: Bridge) -> Bridge:
+    return fresh_bridge
+
+
+@pytest.fixture
+def wizard(qtbot, bridge: Bridge) -> WizardPage:
+    page = WizardPage(bridge)
+    qtbot.addWidget(page)
+    page.resize(1280, 756)
+    page.show()
+    qtbot.waitExposed(page)
+    QApplication.processEvents()
+    return page
+
+
+def steps(wizard: WizardPage) -> tuple[MachineStep, ModelStep, StartStep]:
+    machine, model, start = wizard.steps
+    assert isinstance(machine, MachineStep)
+    assert isinstance(model, ModelStep)
+    assert isinstance(start, StartStep)
+    return machine, model, start
+
+
+def test_the_keyboard_alone_gets_to_the_first_chat(qtbot, wizard, services, bridge):
+    asked = []
+    bridge.navigation.chat_wanted.connect(asked.append)
+
+    def press_return() -> None:
+        qtbot.waitUntil(lambda: wizard.next_button.hasFocus() and wizard.next_button.isEnabled())
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+
+    press_return()  # the machine
+    assert wizard.number == 1
+    press_return()  # the demo model
+    qtbot.waitUntil(lambda: wizard.number == 2)
+    assert wizard.next_button.text() == "Start the model"
+    press_return()
+    # The frame starts engines; here nobody listens but the test.
+    model = services.models.models[0]
+    services.engine.start(services.engine.settings_for(model))
+    assert wizard.next_button.text() == "Say hello"
+    press_return()
+
+    assert bridge.settings.window.wizard_done
+    assert bridge.settings.models.selected == model.id
+    (chat_id,) = asked
+    question, answer = services.chats.messages(chat_id)
+    assert question.text == "Hello! What can you do?"
+    assert answer.text == ""
+
+
+def test_the_machine_is_looked_at_once(qtbot, wizard, services):
+    machine, _, _ = steps(wizard)
+    assert services.desk.called("machine.probe") == 1
+    assert {row.part for row in machine.rows} >= {"cpu", "memory", "gpu", "disk"}
+    assert machine.note.text() == "Checked in 0.8 s"
+    wizard.show_step(1)
+    wizard.show_step(0)
+    assert services.desk.called("machine.probe") == 1
+    qtbot.mouseClick(machine.again, Qt.MouseButton.LeftButton)
+    assert services.desk.called("machine.probe") == 2
+
+
+def test_a_look_that_takes_long_says_what_it_looks_at(qtbot, services, bridge):
+    services.desk.hold.add("machine.probe")
+    wizard = WizardPage(bridge)
+    qtbot.addWidget(wizard)
+    machine, _, _ = steps(wizard)
+    assert machine.note.text() == "Looking at processor, memory, GPUs and disks"
+    assert not machine.again.isEnabled()
+    services.machine.set_machine(scripted_data.two_gpu_box())
+    services.desk.release("machine.probe")
+    qtbot.waitUntil(machine.again.isEnabled)
+    assert any("RTX PRO 6000" in row.seen for row in machine.rows)
+
+
+def test_a_look_that_fails_is_said_in_place_and_can_be_repeated(qtbot, services, bridge):
+    services.desk.hold.add("machine.probe")
+    wizard = WizardPage(bridge)
+    qtbot.addWidget(wizard)
+    wizard.show()
+    machine, _, _ = steps(wizard)
+    error = HardwareError(ErrorCode.MACHINE_PROBE_FAILED, {"part": "CPU", "detail": "no /proc"})
+    services.desk.fail("machine.probe", error)
+    qtbot.waitUntil(machine.again.isEnabled)
+    assert machine.problem.isVisible()
+    services.desk.hold.clear()
+    qtbot.mouseClick(machine.again, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(machine.rows))
+    assert not machine.problem.isVisible()
+
+
+def test_skip_and_back_work_on_every_step(qtbot, wizard, bridge):
+    assert not wizard.back_button.isEnabled()
+    pages = []
+    bridge.navigation.page_wanted.connect(pages.append)
+    qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
+    assert wizard.number == 2
+    assert not wizard.next_button.isEnabled()
+    qtbot.mouseClick(wizard.back_button, Qt.MouseButton.LeftButton)
+    assert wizard.number == 1
+    qtbot.keyClick(wizard, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    assert wizard.number == 0
+    for _ in range(3):
+        qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
+    assert bridge.settings.window.wizard_done
+    assert pages == ["chat"]
+
+
+def test_tab_reaches_every_control(qtbot, wizard):
+    wizard.show_step(1)
+    _, model, _ = steps(wizard)
+    wanted = {wizard.next_button, wizard.back_button, wizard.skip_button, model.folder_button}
+    seen = set()
+    for _ in range(12):
+        seen.add(QApplication.focusWidget())
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+    assert wanted <= seen
+    assert model.option(STARTER) in seen
+
+
+def test_the_download_shows_bytes_and_can_be_cancelled(qtbot, wizard, services):
+    services.desk.hold.add("models.fetch_first_chat")
+    wizard.show_step(1)
+    _, model, _ = steps(wizard)
+    qtbot.mouseClick(model.option(SMALL_CHAT), Qt.MouseButton.LeftButton)
+    assert wizard.next_button.text() == "Download and go on"
+    qtbot.mouseClick(wizard.next_button, Qt.MouseButton.LeftButton)
+    assert not wizard.next_button.isEnabled()
+    services.models.progress(160_000_000, 640_000_000, "downloading")
+    assert model.progress.facts().startswith("160 MB of 640 MB (25%)")
+    services.models.progress(1_000, 640_000_000, "checking")
+    assert model.progress.title() == "Checking every byte (SHA-256)"
+
+    qtbot.mouseClick(model.progress.cancel_button, Qt.MouseButton.LeftButton)
+
+    qtbot.waitUntil(wizard.next_button.isEnabled)
+    assert wizard.number == 1
+    assert not model.problem.isVisible()
+
+
+def test_a_download_that_fails_is_said_in_place(qtbot, wizard, services):
+    services.models.first_chat_error = DownloadError(
+        ErrorCode.DOWNLOAD_OFFLINE, {"hosts": "a, b", "host": "a", "detail": "x", "hubs": "a"}
+    )
+    wizard.show_step(1)
+    _, model, _ = steps(wizard)
+    model.option(SMALL_CHAT).setChecked(True)
+    qtbot.mouseClick(wizard.next_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(model.problem.isVisible)
+    assert model.problem.text() == describe_error(services.models.first_chat_error, Language.EN)[0]
+    assert wizard.next_button.isEnabled()
+
+
+def test_leaving_the_step_ends_the_download(qtbot, wizard, services):
+    services.desk.hold.add("models.install_starter")
+    wizard.show_step(1)
+    qtbot.mouseClick(wizard.next_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
+    _, model, _ = steps(wizard)
+    qtbot.waitUntil(model.can_go_on)
+    assert wizard.number == 2
+
+
+def test_models_in_a_folder_are_offered_and_chosen(qtbot, wizard, services, bridge):
+    wizard.show_step(1)
+    _, model, _ = steps(wizard)
+    mine = scripted_data.kimi_model(Path("/srv/models"))
+    services.models.models = (mine,)
+    model.add_folder("/srv/models")
+    qtbot.waitUntil(lambda: model.chosen() == mine.id)
+    assert model.option(mine.id).title() == "Kimi K2.6 UD-Q4_K_XL"
+    qtbot.mouseClick(wizard.next_button, Qt.MouseButton.LeftButton)
+    assert bridge.settings.models.selected == mine.id
+    assert wizard.number == 2
+
+
+def test_a_folder_without_a_model_says_so(qtbot, wizard, services):
+    wizard.show_step(1)
+    _, model, _ = steps(wizard)
+    model.add_folder("/srv/empty")
+    qtbot.waitUntil(model.problem.isVisible)
+    assert model.problem.text().startswith("No GGUF model")
+
+
+def test_without_the_starter_packages_only_the_network_is_left(qtbot, services, bridge):
+    services.models.starter_available = False
+    wizard = WizardPage(bridge)
+    qtbot.addWidget(wizard)
+    wizard.show_step(1)
+    _, model, _ = steps(wizard)
+    assert model.chosen() == SMALL_CHAT
+    with pytest.raises(KeyError):
+        model.option(STARTER)
+
+
+def start_with_the_demo(wizard: WizardPage, services: ScriptedServices) -> StartStep:
+    services.models.install_starter()
+    wizard.show_step(1)
+    wizard.step.go_on()
+    _, _, start = steps(wizard)
+    return start
+
+
+def test_loading_shows_bytes_and_can_be_cancelled(qtbot, wizard, services, bridge):
+    start = start_with_the_demo(wizard, services)
+    bridge.navigation.stop_wanted.connect(services.engine.stop)
+    services.desk.hold.add("engine.start")
+    services.engine.start(services.engine.settings_for(services.models.models[0]))
+    assert start.progress.isVisible()
+    assert not wizard.next_button.isEnabled()
+    services.engine.set_state(EngineState.LOADING, load_fraction=0.5)
+    assert start.progress.title() == "Loading the model into memory"
+    assert start.progress.gauge.share == 0.5
+    qtbot.mouseClick(start.progress.cancel_button, Qt.MouseButton.LeftButton)
+    assert services.engine.status.state is EngineState.STOPPED
+    assert wizard.next_button.text() == "Start the model"
+
+
+def test_an_engine_that_fails_is_explained_in_place(qtbot, wizard, services):
+    start = start_with_the_demo(wizard, services)
+    broken = scripted_data.broken_model(Path("/srv/models"))
+    assert broken.problem is not None
+    services.engine.set_failed(services.models.models[0], broken.problem)
+    assert start.failure.isVisible()
+    assert wizard.next_button.isEnabled()
+    services.engine.set_ready(services.models.models[0])
+    assert not start.failure.isVisible()
+
+
+def test_the_language_changes_every_step(qtbot, qapp, wizard):
+    switch = LanguageSwitch(qapp)
+    try:
+        switch.choose(LanguageChoice.ZH_CN)
+        QApplication.processEvents()
+        assert wizard.next_button.text() == "下一步：第一个模型"
+        machine, model, _ = steps(wizard)
+        assert machine.again.text() == "重新检测"
+        assert "核" in machine.rows[0].detail
+        assert model.option(STARTER).title().startswith("演示模型")
+    finally:
+        switch.choose(LanguageChoice.EN)

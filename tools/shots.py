@@ -1,0 +1,263 @@
+"""Screenshots of every page, English and Chinese, light and dark, into shots/.
+
+    python tools/shots.py              all of them
+    python tools/shots.py chat wizard  those whose name begins so
+
+Scripted services stand behind the window, so the pictures are the same on every machine. Under
+Xvfb where it is installed, else offscreen (the same pixels, as measured).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "shots"
+INSIDE = "KIMI_DESKTOP_SHOTS"
+sys.path.insert(0, str(ROOT))
+
+
+def _go_under_xvfb() -> None:
+    """Start again inside a virtual display when there is one to be had."""
+    if os.environ.get(INSIDE):
+        return
+    os.environ[INSIDE] = "1"
+    runner = shutil.which("xvfb-run")
+    if runner and sys.platform.startswith("linux"):
+        command = [runner, "-a", "-s", "-screen 0 2000x1200x24", sys.executable, *sys.argv]
+        os.environ["QT_QPA_PLATFORM"] = "xcb"
+        raise SystemExit(subprocess.run(command, check=False).returncode)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+if __name__ == "__main__":
+    _go_under_xvfb()
+
+from PySide6.QtCore import QSize  # noqa: E402 - after the platform is chosen
+from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
+from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
+
+from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
+from kimi_desktop.ui.bridge import Bridge  # noqa: E402
+from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
+from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
+from kimi_desktop.ui.model_picker import select_model  # noqa: E402
+from kimi_desktop.ui.navigation import PAGES  # noqa: E402
+from kimi_desktop.ui.pages import standard_pages  # noqa: E402
+from kimi_desktop.ui.theme import Theme  # noqa: E402
+from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
+from tests.support import scripted_data  # noqa: E402
+from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
+from tools.component_sheet import ComponentSheet  # noqa: E402
+
+NORMAL, LARGE = QSize(1280, 800), QSize(1920, 1080)
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """One language in one theme."""
+
+    language: LanguageChoice
+    theme: ThemeChoice
+
+    @property
+    def name(self) -> str:
+        """``dark-en``."""
+        return f"{self.theme.value}-{'zh' if self.chinese else 'en'}"
+
+    @property
+    def chinese(self) -> bool:
+        """It is the Chinese one."""
+        return self.language is LanguageChoice.ZH_CN
+
+
+LOOKS = tuple(
+    Look(language, theme)
+    for theme in (ThemeChoice.DARK, ThemeChoice.LIGHT)
+    for language in (LanguageChoice.EN, LanguageChoice.ZH_CN)
+)
+
+
+class Studio:
+    """Builds a window over scripted services and takes its picture."""
+
+    def __init__(self, app: QApplication, wanted: list[str]) -> None:
+        self.app = app
+        self.theme = Theme(app)
+        self.language = LanguageSwitch(app)
+        self._wanted = wanted
+        self.taken = 0
+
+    def wants(self, name: str) -> bool:
+        """It was asked for, or everything was."""
+        return not self._wanted or any(name.startswith(wish) for wish in self._wanted)
+
+    def settle(self) -> None:
+        """Let layouts, timers and queued signals come to rest."""
+        for _ in range(4):
+            self.app.processEvents()
+
+    def take(self, widget: QWidget, name: str, look: Look) -> None:
+        """Save the picture."""
+        self.settle()
+        OUT.mkdir(exist_ok=True)
+        widget.grab().save(str(OUT / f"{name}-{look.name}.png"))
+        self.taken += 1
+
+    @contextmanager
+    def window(
+        self,
+        services: ScriptedServices,
+        look: Look,
+        page: str = "settings",
+        size: QSize = NORMAL,
+    ) -> Iterator[tuple[MainWindow, Bridge]]:
+        """A window on ``page`` that is gone afterwards."""
+        bridge = Bridge(services)
+        bridge.save_settings(
+            lambda s: dataclasses.replace(
+                s,
+                window=dataclasses.replace(
+                    s.window, page=page, language=look.language, theme=look.theme
+                ),
+            )
+        )
+        window = MainWindow(bridge, standard_pages(), wizard=WizardPage)
+        window.resize(size)
+        window.show()
+        self.settle()
+        try:
+            yield window, bridge
+        finally:
+            bridge.close()
+            window.hide()
+            window.deleteLater()
+            self.settle()
+
+
+def _home() -> Path:
+    return Path(tempfile.mkdtemp(prefix="kimi-shots-"))
+
+
+def _answering(services: ScriptedServices, look: Look) -> None:
+    """An answer is being written in the newest chat."""
+    chat_id = services.chats.chats()[0].id
+    services.chats.send(
+        chat_id, scripted_data.QUESTION.zh if look.chinese else scripted_data.QUESTION.en
+    )
+    services.chats.stream(reasoning="...")
+    text = scripted_data.ANSWER.zh if look.chinese else scripted_data.ANSWER.en
+    services.chats.stream(text[: len(text) - 20])
+
+
+def shoot_pages(studio: Studio, look: Look) -> None:
+    """The six pages of a profile in use, and Chat on a large screen."""
+    for name in PAGES:
+        if not studio.wants(name):
+            continue
+        sizes = (("", NORMAL), ("-1920x1080", LARGE)) if name == "chat" else (("", NORMAL),)
+        for suffix, size in sizes:
+            services = lived_in(_home(), zh=look.chinese)
+            if name == "serve":
+                services.serve.switch_on()
+            with studio.window(services, look, name, size) as (window, bridge):
+                if name == "chat":
+                    bridge.navigation.open_chat(services.chats.chats()[0].id)
+                    _answering(services, look)
+                studio.take(window, f"{name}{suffix}", look)
+
+
+def shoot_wizard(studio: Studio, look: Look) -> None:
+    """The steps of the set-up on the machine with two GPUs."""
+    for number in range(3):
+        name = f"wizard-{number + 1}"
+        if not studio.wants(name):
+            continue
+        machine = scripted_data.two_gpu_box()
+        services = ScriptedServices(_home(), machine=machine)
+        with studio.window(services, look) as (window, bridge):
+            services.machine.set_machine(machine)
+            if number == 2:
+                services.models.install_starter()
+                select_model(bridge, services.models.models[0])
+            wizard = window.stack.currentWidget()
+            assert isinstance(wizard, WizardPage)
+            wizard.show_step(number)
+            studio.take(window, name, look)
+
+
+def shoot_failure(studio: Studio, look: Look) -> None:
+    """The engine's failure over a page."""
+    if studio.wants("failure"):
+        services = lived_in(_home(), zh=look.chinese)
+        broken = services.models.models[-1].problem
+        assert broken is not None
+        services.engine.set_failed(services.models.models[1], broken)
+        with studio.window(services, look) as (window, _):
+            window.show_failure()
+            studio.take(window, "failure", look)
+
+
+def shoot_overlays(studio: Studio, look: Look) -> None:
+    """What lies over the window for a moment."""
+    overlays: tuple[tuple[str, Callable[[MainWindow], None]], ...] = (
+        ("picker", MainWindow.open_picker),
+        ("palette", MainWindow.open_palette),
+        ("shortcuts", MainWindow.show_shortcuts),
+    )
+    for name, show in overlays:
+        if studio.wants(name):
+            with studio.window(lived_in(_home(), zh=look.chinese), look) as (window, _):
+                show(window)
+                studio.take(window, name, look)
+
+
+def shoot_components(studio: Studio) -> None:
+    """Both halves of the sheet side by side."""
+    if not studio.wants("components"):
+        return
+    sheet = QPixmap(1280, 720)
+    painter = QPainter(sheet)
+    for place, theme in enumerate((ThemeChoice.DARK, ThemeChoice.LIGHT)):
+        studio.theme.choose(theme)
+        half = ComponentSheet(theme.value.title())
+        half.show()
+        studio.settle()
+        half.show_focus()
+        studio.settle()
+        painter.drawPixmap(640 * place, 0, half.grab())
+        half.close()
+    painter.end()
+    OUT.mkdir(exist_ok=True)
+    sheet.save(str(OUT / "components-dark-light.png"))
+    studio.taken += 1
+
+
+def main(wanted: list[str]) -> int:
+    """Take the pictures asked for."""
+    os.environ["KIMI_DESKTOP_HOME"] = "/home/ada/.kimi-desktop"  # only shown
+    app = QApplication(sys.argv[:1])
+    studio = Studio(app, wanted)
+    for look in LOOKS:
+        studio.theme.choose(look.theme)
+        studio.language.choose(look.language)
+        shoot_pages(studio, look)
+        shoot_wizard(studio, look)
+        shoot_failure(studio, look)
+        shoot_overlays(studio, look)
+    studio.language.choose(LanguageChoice.EN)
+    shoot_components(studio)
+    print(f"{studio.taken} pictures in {OUT}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
