@@ -27,6 +27,8 @@ ANSWER_TIMEOUT_S = 10.0
 SILENCE_S = 60.0
 """llama.cpp sends a comment every 30 s while it works: two missed ones are worth a question."""
 MAX_ERROR_BYTES = 65_536
+_NONSENSE = (ValueError, TypeError, KeyError)
+"""Of an answer that is not the JSON that was asked for."""
 
 
 class EngineClient:
@@ -42,7 +44,13 @@ class EngineClient:
         self._http = httpx.AsyncClient(
             base_url=host,
             headers={"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {},
-            transport=httpx.AsyncHTTPTransport(uds=socket_path, trust_env=False),
+            transport=httpx.AsyncHTTPTransport(
+                uds=socket_path,
+                # llama.cpp closes kept connections without a word (after a stream at once), and a
+                # request that meets that would fail for no reason.
+                limits=httpx.Limits(max_keepalive_connections=0),
+                trust_env=False,
+            ),
             timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
             trust_env=False,
         )
@@ -84,6 +92,20 @@ class EngineClient:
             detail = heard.silence or f"{type(error).__name__}: {error}"
             code = ErrorCode.CHAT_CONNECTION_LOST if heard.chunks else ErrorCode.CHAT_NO_ENGINE
             raise ChatError(code, {"detail": detail}, cause=error) from error
+
+    async def count_tokens(self, request: ChatRequest) -> int | None:
+        """Tokens of the prompt, templates and all; None where the engine does not tell."""
+        body = request_body(request)
+        asked = {name: body[name] for name in ("messages", "chat_template_kwargs") if name in body}
+        try:
+            prompt = await self._http.post("/apply-template", json=asked)
+            if prompt.status_code != 200:
+                return None
+            text = {"content": prompt.json()["prompt"], "add_special": True, "parse_special": True}
+            counted = await self._http.post("/tokenize", json=text)
+            return len(counted.json()["tokens"]) if counted.status_code == 200 else None
+        except (*_NONSENSE, self._errors):
+            return None
 
     async def is_healthy(self) -> bool:
         """/health says 200: the model is loaded and the server answers."""

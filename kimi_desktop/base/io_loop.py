@@ -92,4 +92,7 @@ class IoLoop:
             log.error("task %s failed", task.get_name(), exc_info=error)
 
     def _on_unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        # anyio's Unix sockets: data came in the same turn of the loop as the cancellation.
+        if isinstance(context.get("exception"), asyncio.InvalidStateError):
+            return
         log.error("%s", context.get("message"), exc_info=context.get("exception"))

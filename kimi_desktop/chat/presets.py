@@ -27,7 +27,7 @@ SAMPLING: Mapping[Preset, Sampling] = {
     Preset.INSTANT: Sampling(temperature=0.6, top_p=0.95, max_tokens=MAX_TOKENS),
     # A base model continues text: cooler, short, and ended where it would ask itself the next one.
     Preset.BASE_DEMO: Sampling(
-        temperature=0.4, top_p=0.9, max_tokens=256, stop=("\nQuestion:", "\n\nQuestion")
+        temperature=0.4, top_p=0.9, max_tokens=256, stop=("\nQuestion:", "\n\n\n")
     ),
 }
 

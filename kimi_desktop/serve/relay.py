@@ -53,19 +53,7 @@ class Relay:
         """Another engine, or none; what still streams from the old one ends with it."""
         old, self._http, self.target = self._http, None, target
         if target is not None:
-            self._http = httpx.AsyncClient(
-                base_url="http://engine"
-                if target.socket_path
-                else f"http://127.0.0.1:{target.port}",
-                headers={
-                    "Authorization": f"Bearer {target.api_key}",
-                    "Accept-Encoding": "identity",
-                },
-                transport=httpx.AsyncHTTPTransport(uds=target.socket_path, trust_env=False),
-                # No limit on reading: a large prompt may take minutes to the first token.
-                timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S),
-                trust_env=False,
-            )
+            self._http = _client(target)
         if old is not None:
             await old.aclose()
 
@@ -85,6 +73,21 @@ class Relay:
         if self._http is None:
             raise no_model()
         return _opened(self._http, body)
+
+
+def _client(target: Target) -> httpx.AsyncClient:
+    # A connection for each request: llama.cpp closes kept ones without a word (after a stream at
+    # once), and a request that meets that would fail for no reason.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    port = f":{target.port}" if target.port else ""
+    return httpx.AsyncClient(
+        base_url=f"http://127.0.0.1{port}",
+        headers={"Authorization": f"Bearer {target.api_key}", "Accept-Encoding": "identity"},
+        transport=httpx.AsyncHTTPTransport(uds=target.socket_path, limits=limits, trust_env=False),
+        # No limit on reading: a large prompt may take minutes to the first token.
+        timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S),
+        trust_env=False,
+    )
 
 
 @asynccontextmanager

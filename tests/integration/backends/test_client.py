@@ -111,6 +111,36 @@ def test_a_prompt_that_is_too_long_says_by_how_much(engine: RunningProgram) -> N
     assert int(caught.value.params["needed"]) > 2048
 
 
+def test_the_tokens_of_a_prompt_are_those_the_engine_reports(engine: RunningProgram) -> None:
+    async def use(client: EngineClient) -> tuple[int | None, list[Delta]]:
+        request = ask("count the words of this sentence", thinking=False, max_tokens=1)
+        return await client.count_tokens(request), await collect(client, request)
+
+    counted, deltas = with_client(engine.endpoint, use)
+    [usage] = [delta.usage for delta in deltas if delta.usage]
+    assert counted == usage.prompt_tokens > 5
+
+
+@pytest.mark.parametrize(
+    "answer", [[{"status": 404, "body": ""}], [{"raw": "HTTP/1.1 200 OK\r\n\r\n[]"}]]
+)
+def test_an_engine_that_does_not_count(tmp_path: Path, answer: list[dict[str, Any]]) -> None:
+    model = script_file(tmp_path / "m.gguf", answer=answer)
+    with misbehaving_engine(model) as running:
+        assert with_client(running.endpoint, lambda client: client.count_tokens(ask("x"))) is None
+
+
+def test_requests_after_a_stream_are_not_lost(engine: RunningProgram) -> None:
+    async def use(client: EngineClient) -> list[bool]:
+        found = []
+        for _ in range(20):
+            await collect(client, ask("hi", max_tokens=2))
+            found.append(await client.is_healthy())
+        return found
+
+    assert with_client(engine.endpoint, use) == [True] * 20
+
+
 def test_health_key_and_models(engine: RunningProgram) -> None:
     async def use(client: EngineClient) -> tuple[bool, bool, Any]:
         return await client.is_healthy(), await client.proves_key(), await client.models()

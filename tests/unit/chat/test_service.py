@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from kimi_desktop.backends.types import ChatRequest, Delta, EngineState, Sampling
 from kimi_desktop.base.errors import BackendError, ChatError, ErrorCode
-from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.chat.database import ChatDatabase
 from kimi_desktop.chat.presets import AnswerSettings
@@ -28,32 +26,10 @@ from kimi_desktop.chat.types import (
     StoreRecovered,
     TokensArrived,
 )
+from tests.support.heard import Heard
 from tests.support.scripted_client import HANG, ScriptedClient, ScriptedEngine, Step, words
 
-T = TypeVar("T", bound=Event)
 WAIT_S = 10.0
-
-
-class Heard:
-    """Everything that was published, and a way to wait for it."""
-
-    def __init__(self, bus: EventBus) -> None:
-        self._arrived = threading.Condition()
-        self.events: list[Event] = []
-        bus.subscribe(self._add)
-
-    def _add(self, event: Event) -> None:
-        with self._arrived:
-            self.events.append(event)
-            self._arrived.notify_all()
-
-    def all(self, kind: type[T]) -> list[T]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def wait(self, kind: type[T], count: int = 1) -> T:
-        with self._arrived:
-            assert self._arrived.wait_for(lambda: len(self.all(kind)) >= count, WAIT_S), kind
-            return self.all(kind)[count - 1]
 
 
 @pytest.fixture
