@@ -8,7 +8,7 @@ host and a tied output matrix is a second copy of it; overrides go by tensor nam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -24,14 +24,8 @@ _EXPERT = re.compile(r"\.ffn_(?:up|down|gate|gate_up)_(?:ch|)exps")
 _BLOCK = re.compile(r"blk\.(\d+)\.")
 
 
-def layer_devices(n_layer: int, n_gpu_layers: int, split: Sequence[float]) -> tuple[int, ...]:
-    """The device of every layer; the last one is the output.
-
-    Args:
-        n_layer: blocks, with those of multi-token prediction.
-        n_gpu_layers: as given, ALL_LAYERS for all.
-        split: a share per GPU; empty without GPUs.
-    """
+@lru_cache(maxsize=256)
+def _layer_devices(n_layer: int, n_gpu_layers: int, split: tuple[float, ...]) -> tuple[int, ...]:
     count = n_layer + 1
     wanted = count if n_gpu_layers == ALL_LAYERS else min(n_gpu_layers, count)
     if not split or wanted <= 0:
@@ -42,14 +36,25 @@ def layer_devices(n_layer: int, n_gpu_layers: int, split: Sequence[float]) -> tu
         total = f32(total + share)
         sums.append(total)
     if total <= 0:  # no GPU has free memory: llama.cpp divides evenly
-        return layer_devices(n_layer, n_gpu_layers, (1.0,) * len(split))
+        return _layer_devices(n_layer, n_gpu_layers, (1.0,) * len(split))
     bounds = [f32(part / total) for part in sums]
-    first = count - wanted
-    devices = [HOST] * first
+    devices = [HOST] * (count - wanted)
+    width = f32(wanted)
     for index in range(wanted):
-        position = f32(f32(index) / f32(wanted))
+        position = f32(index / width)  # whole numbers below 2**24 are exact in single precision
         devices.append(min(sum(bound <= position for bound in bounds), len(split) - 1))
     return tuple(devices)
+
+
+def layer_devices(n_layer: int, n_gpu_layers: int, split: Sequence[float]) -> tuple[int, ...]:
+    """The device of every layer; the last one is the output.
+
+    Args:
+        n_layer: blocks, with those of multi-token prediction.
+        n_gpu_layers: as given, ALL_LAYERS for all.
+        split: a share per GPU; empty without GPUs.
+    """
+    return _layer_devices(n_layer, n_gpu_layers, tuple(split))
 
 
 @dataclass(slots=True)
@@ -153,30 +158,47 @@ def weights_by_device(
     return WeightsByDevice(totals, repacked if repacks else 0)
 
 
-def has_host_experts(shape: ModelShape, placement: Placement, split: Sequence[float]) -> bool:
-    """Experts of any block stay in main memory while the model uses a GPU."""
-    return bool(split) and largest_host_expert_bytes(shape, placement, split) > 0
+@dataclass(frozen=True, slots=True)
+class HostStaging:
+    """What stays in main memory and may be brought to a GPU, in file bytes."""
+
+    expert_bytes: int
+    """The largest tensor of experts; 0 when all are on GPUs."""
+    dense_bytes: int
+    """The largest other matrix of a block; 0 when no block is on the host."""
+    has_layers: bool
+    """Whole blocks are on the host."""
+    gpus_with_experts: frozenset[int]
+    """GPUs that hold experts of blocks of their own."""
+    gpus_with_foreign_experts: frozenset[int]
+    """GPUs that an override gave experts of blocks that are elsewhere."""
 
 
-def largest_host_expert_bytes(
-    shape: ModelShape, placement: Placement, split: Sequence[float]
-) -> int:
-    """The largest expert tensor in main memory, in file bytes; 0 when there is none."""
-    geometry = shape.geometry
-    devices = layer_devices(geometry.n_layer, placement.n_gpu_layers, split)
-    model = _sort(shape.tensors, placement.overrides, geometry.n_layer)
-    return max(_host_experts(model, devices, placement, geometry.n_layer_main), default=0)
+def host_staging(shape: ModelShape, placement: Placement, devices: Sequence[int]) -> HostStaging:
+    """What of the blocks is on the host.
 
-
-def _host_experts(
-    model: _Sorted, devices: Sequence[int], placement: Placement, used: int
-) -> Iterable[int]:
-    for index, layer in enumerate(model.layers[:used]):
-        if index < placement.n_cpu_moe or devices[index] == HOST:
-            yield layer.experts.largest
-        for fixed, group in layer.experts_fixed.items():
-            if index < placement.n_cpu_moe or fixed == HOST:
-                yield group.largest
+    Args:
+        shape: the model.
+        placement: the flags.
+        devices: of every layer (``layer_devices``).
+    """
+    n_layer = shape.geometry.n_layer
+    model = _sort(shape.tensors, placement.overrides, n_layer)
+    experts = dense = 0
+    gpus: set[int] = set()
+    foreign: set[int] = set()
+    for index, layer in enumerate(model.layers[: shape.geometry.n_layer_main]):
+        stays = index < placement.n_cpu_moe
+        groups = [(devices[index], layer.experts), *layer.experts_fixed.items()]
+        for place, group in groups:
+            if stays or place == HOST:
+                experts = max(experts, group.largest)
+            elif group.largest:
+                (gpus if place == devices[index] else foreign).add(place)
+        if devices[index] == HOST:
+            dense = max(dense, layer.dense.largest)
+    has_layers = HOST in devices[: shape.geometry.n_layer_main]
+    return HostStaging(experts, dense, has_layers, frozenset(gpus), frozenset(foreign))
 
 
 @lru_cache(maxsize=64)

@@ -8,32 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kimi_desktop.machine.types import Cpu, Gpu, Machine, Memory
 from kimi_desktop.models.ggml import TYPES_BY_NAME
 from kimi_desktop.planner.cache import cells, kv_bytes_per_token
 from kimi_desktop.planner.memory import forecast, shape_of
+from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
 from kimi_desktop.planner.rounding import gpu_bytes, host_bytes
 from kimi_desktop.planner.types import ALL_LAYERS, EVERY_BLOCK, HOST, Placement
 from kimi_desktop.planner.weights import (
-    has_host_experts,
-    largest_host_expert_bytes,
+    host_staging,
     layer_devices,
     weights_by_device,
 )
 from tests.support.measured import model_facts
-
-GIB = 2**30
-
-
-def machine(*vram_gib: float, ram_gib: float = 768, used_gib: float = 8) -> Machine:
-    gpus = tuple(
-        Gpu(number, f"GPU-{number}", "RTX", int(size * GIB), int(size * GIB) - GIB, "580", "9.0",
-            5, 16, 40, 50.0, 450.0, 0)
-        for number, size in enumerate(vram_gib)
-    )  # fmt: skip
-    memory = Memory(int(ram_gib * GIB), int((ram_gib - used_gib) * GIB), None, 0, 0)
-    cpu = Cpu("CPU", 16, 32, 32, 1, 1, ("avx2",))
-    return Machine(cpu, memory, gpus, (), "Linux", "")
+from tests.support.planned_machines import GIB, machine
 
 
 def test_kimi_k2_cache_prices() -> None:
@@ -68,6 +55,9 @@ def test_forecast_of_kimi_on_one_gpu_with_experts_in_ram() -> None:
     assert host.weights_bytes // 2**20 == 545_510
     assert host.kv_bytes == 0
     assert host.others_bytes == 8 * GIB
+    assert gpu.compute_bytes is not None
+    assert gpu.compute_bytes // 2**20 == 3_256  # 3,024 MiB of it is one staged expert tensor
+    assert gpu.overhead_bytes == (527 + 8 + 186) * 2**20
     assert found.exact
     assert found.fits
 
@@ -87,6 +77,41 @@ def test_forecast_without_gpu_puts_all_into_ram() -> None:
     assert [device.device for device in found.devices] == ["host"]
     assert found.devices[0].weights_bytes == 4_912_898_304
     assert found.devices[0].kv_bytes == GIB
+
+
+def test_an_engine_without_gpu_support_leaves_them_alone() -> None:
+    shape = shape_of(model_facts("llama-3.1-8b.q4_k_m"))
+    placement = Placement(context=8_192, n_gpu_layers=ALL_LAYERS)
+    found = forecast(shape, placement, machine(24), uses_gpus=False)
+    gpu, host = found.devices
+    assert (gpu.weights_bytes, gpu.kv_bytes, gpu.compute_bytes, gpu.overhead_bytes) == (0, 0, 0, 0)
+    assert gpu.others_bytes == GIB
+    assert host.weights_bytes == 4_912_898_304
+
+
+def test_what_was_not_measured_is_an_estimate() -> None:
+    facts = model_facts("llama-3.1-8b.q4_k_m")
+    assert facts.geometry is not None
+    other = dataclasses.replace(facts, geometry=dataclasses.replace(facts.geometry, n_ff=10_000))
+    placement = Placement(context=8_192, n_gpu_layers=ALL_LAYERS)
+    assert forecast(shape_of(facts), placement, machine(24)).exact
+    assert not forecast(shape_of(other), placement, machine(24)).exact
+
+
+def test_overhead_depends_on_the_kernels() -> None:
+    placement = Placement(context=8_192, n_gpu_layers=ALL_LAYERS)
+    quantized = shape_of(model_facts("llama-3.1-8b.q4_k_m"))
+    plain = shape_of(model_facts("llama-3.1-8b.bf16"))
+    experts = shape_of(model_facts("qwen3-30b-a3b.q4_k_m"))
+    assert gpu_overhead_bytes(quantized, placement) == (527 + 8 + 98) * 2**20
+    assert gpu_overhead_bytes(plain, placement) == (527 + 8 + 186) * 2**20
+    assert gpu_overhead_bytes(experts, placement) == (527 + 8 + 186) * 2**20
+    without = dataclasses.replace(placement, flash_attention=False)
+    assert gpu_overhead_bytes(quantized, without) == (527 + 8 + 234) * 2**20
+    slots = dataclasses.replace(placement, n_parallel=4)
+    row = 4 * 128_256
+    more = host_overhead_bytes(quantized, slots) - host_overhead_bytes(quantized, placement)
+    assert more == 3 * row
 
 
 def test_free_memory_splits_the_layers() -> None:
@@ -122,16 +147,26 @@ def test_layer_devices_are_ordered_and_known(n_layer: int, ngl: int, split: list
     assert all(HOST <= device < len(split) for device in devices)
 
 
-def test_staged_expert_is_the_largest_one_in_ram() -> None:
+def test_what_may_be_staged() -> None:
     shape = shape_of(model_facts("kimi-k2.6.q4_x"))
     on_gpu = Placement(context=4_096, n_gpu_layers=ALL_LAYERS)
+    devices = layer_devices(61, ALL_LAYERS, (1.0,))
+    nothing = host_staging(shape, on_gpu, devices)
+    assert (nothing.expert_bytes, nothing.dense_bytes, nothing.has_layers) == (0, 0, False)
+    assert nothing.gpus_with_experts == {0}
     in_ram = dataclasses.replace(on_gpu, n_cpu_moe=EVERY_BLOCK)
-    assert largest_host_expert_bytes(shape, on_gpu, (1.0,)) == 0
-    assert largest_host_expert_bytes(shape, in_ram, (1.0,)) == 3_024 * 2**20
-    assert has_host_experts(shape, in_ram, (1.0,))
-    assert not has_host_experts(shape, in_ram, ())
+    experts = host_staging(shape, in_ram, devices)
+    assert experts.expert_bytes == 3_024 * 2**20
+    assert not experts.has_layers
+    assert experts.gpus_with_experts == frozenset()
     by_rule = dataclasses.replace(on_gpu, overrides=((r"blk\.3\.ffn_.*_exps", HOST),))
-    assert largest_host_expert_bytes(shape, by_rule, (1.0,)) == 3_024 * 2**20
+    assert host_staging(shape, by_rule, devices).expert_bytes == 3_024 * 2**20
+    half = host_staging(shape, on_gpu, layer_devices(61, 30, (1.0,)))
+    assert half.has_layers
+    assert half.dense_bytes == 7_168 * 18_432 // 32 * 34
+    elsewhere = dataclasses.replace(on_gpu, overrides=((r"blk\.3\.ffn_.*_exps", 1),))
+    foreign = host_staging(shape, elsewhere, layer_devices(61, ALL_LAYERS, (1.0, 1.0)))
+    assert foreign.gpus_with_foreign_experts == {1}
 
 
 def test_overrides_move_single_tensors() -> None:

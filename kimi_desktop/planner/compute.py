@@ -1,0 +1,373 @@
+"""Bytes of the compute (graph) buffers, per device. Pure.
+
+llama.cpp reserves them for the worst case: a whole micro-batch over a full cache. What is large in
+them follows from the geometry and is written out here: attention masks, the score matrix without
+flash attention, copies of one layer's K and V, weights that are staged on the first GPU, rows of
+logits. What remains is the width of the graph at its widest place, ``4 * n_ubatch * floats``. How
+wide that is depends on how the allocator packs the tensors of each architecture, so it is a table
+of measurements (``compute_table``). A geometry that is not in it gets a rule, marked as an
+estimate.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kimi_desktop.models.geometry import Geometry, LayerKind
+from kimi_desktop.models.ggml import TYPES_BY_NAME
+from kimi_desktop.planner.cache import Cells, cells, kv_widths
+from kimi_desktop.planner.compute_table import WIDTHS
+from kimi_desktop.planner.types import HOST, ModelShape, Placement
+from kimi_desktop.planner.weights import HostStaging, host_staging
+
+F32_BYTES = 4
+PIPELINE_COPIES = 4
+"""Inputs are kept so often when several GPUs work in a pipeline (GGML_SCHED_MAX_COPIES)."""
+
+STAGES_TWO = frozenset({"kimi-linear", "kimi-k3", "llama4", "qwen3next"})
+"""Architectures whose graph holds two staged expert tensors at once."""
+
+SCORES_ON_HOST = frozenset({"lfm2"})
+"""Architectures whose attention without flash attention stays with a cache on the host."""
+
+Points = tuple[tuple[int, int], ...]
+"""(context in tokens, floats per token), ascending contexts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeByDevice:
+    """Bytes of compute buffers. Keys are device numbers."""
+
+    bytes: Mapping[int, int]
+    measured: bool
+    """The geometry is in the table; else these are estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """One load, and what all devices have in common."""
+
+    shape: ModelShape
+    placement: Placement
+    devices: Sequence[int]
+    room: Cells
+    n_gpu: int
+    staging: HostStaging
+    pipeline: bool
+    kinds: Mapping[int | None, frozenset[LayerKind]]
+    """Which kinds of layers a device holds; None = all devices."""
+
+    @property
+    def geometry(self) -> Geometry:
+        return self.shape.geometry
+
+
+def compute_by_device(
+    shape: ModelShape, placement: Placement, split: Sequence[float], devices: Sequence[int]
+) -> ComputeByDevice:
+    """Compute buffers of every GPU in use and of the host.
+
+    Args:
+        shape: the model.
+        placement: the flags.
+        split: a share per GPU in use; empty without GPUs.
+        devices: of every layer (``weights.layer_devices``).
+    """
+    geometry = shape.geometry
+    staging = host_staging(shape, placement, devices)
+    pipeline = (
+        len(split) > 1
+        and HOST not in devices
+        and not placement.overrides
+        and not placement.n_cpu_moe
+        and placement.offload_kv
+    )
+    room = cells(geometry, placement)
+    kinds = _kinds_by_device(geometry, devices)
+    load = _Load(shape, placement, devices, room, len(split), staging, pipeline, kinds)
+    totals = {HOST: _host_bytes(load)}
+    for device in range(len(split)):
+        totals[device] = _gpu_bytes(load, device)
+    return ComputeByDevice(totals, widths_of(geometry) is not None)
+
+
+# the host
+
+
+def _host_bytes(load: _Load) -> int:
+    geometry, placement = load.geometry, load.placement
+    copies = PIPELINE_COPIES if load.pipeline else 1
+    if not load.n_gpu:
+        name = "cpu" if placement.flash_attention else "cpu_off"
+        floats = _width(load, name) + _scores(load) + _masks(load, None)
+        return _round(load, max(floats, _logits(load)))
+    # Inputs of the first GPU: the embedded tokens; a pipeline keeps more of them.
+    inputs = geometry.n_embd * (2 + 2 * copies) + 8 * copies
+    floats = inputs + copies * (_masks(load, None) + _value_indices(load))
+    if load.n_gpu and placement.offload_ops:
+        floats = max(floats, _host_graph(load))
+    if not placement.offload_ops and load.staging.has_layers:
+        floats = max(floats, _width(load, "cpu") + _masks(load, None))
+    elif not placement.offload_ops and load.staging.expert_bytes:
+        floats = max(floats, _width(load, "noop_host") + _noop_host_masks(load))
+    return _round(load, floats)
+
+
+def _host_graph(load: _Load) -> float:
+    """What a few architectures compute on the host although a GPU could."""
+    if load.staging.has_layers:
+        name = "ngl" if any(device != HOST for device in load.devices) else "ngl0"
+    elif not load.placement.offload_kv:
+        name = "nkvo"
+    else:
+        return 0.0
+    table = widths_of(load.geometry) or {}
+    off = "" if load.placement.flash_attention else "_off"
+    points = table.get(f"{name}{off}_host")
+    if points is None:
+        return 0.0
+    scores = _scores(load) if load.geometry.architecture in SCORES_ON_HOST else 0.0
+    return _between(points, load.room.n_ctx_seq) + _masks(load, None) + scores
+
+
+def _noop_host_masks(load: _Load) -> float:
+    """Experts on the CPU are a graph of their own without masks, beside which the inputs lie."""
+    return _masks(load, None) if widths_of(load.geometry) is None else 0.0
+
+
+def _value_indices(load: _Load) -> float:
+    """Without flash attention V is stored transposed, and every element has its index (i64)."""
+    if load.placement.flash_attention:
+        return 0.0
+    seen: dict[LayerKind, int] = {}
+    for index, kind in enumerate(load.geometry.layers):
+        if kind not in seen and kind is not LayerKind.RECURRENT:
+            seen[kind] = kv_widths(load.geometry, index)[1]
+    return float(sum(2 * (width - 1) for width in seen.values() if width))
+
+
+# a GPU
+
+
+def _gpu_bytes(load: _Load, device: int) -> int:
+    placement = load.placement
+    holds_layers = device in load.devices
+    first = device == 0
+    if not holds_layers and not (first and placement.offload_ops):
+        return 0
+    name = _regime(load, device)
+    staged = 0.0
+    if first and placement.offload_ops:
+        staged = _staged_floats(load, name)
+    copies = PIPELINE_COPIES if load.pipeline else 1
+    everything = first and name in ("ngl", "nkvo")
+    masks = copies * _masks(load, None if everything else device)
+    floats = _plane(load, name, device) + masks + staged
+    if load.devices[-1] == device:
+        floats = max(floats, _logits(load) + masks)
+    return _round(load, floats)
+
+
+def _regime(load: _Load, device: int) -> str:
+    """Which row of the table a GPU reads."""
+    placement = load.placement
+    if load.pipeline:
+        return "first" if device == 0 else "mid"
+    if device > 0:
+        if device in load.staging.gpus_with_experts:
+            return "rest_experts"
+        foreign = device in load.staging.gpus_with_foreign_experts
+        return "rest_foreign" if foreign else "rest"
+    if load.staging.has_layers:
+        return "ngl" if placement.offload_ops else "rest_experts"
+    if load.staging.expert_bytes:
+        return "stage" if placement.offload_ops else "noop"
+    return "plain" if placement.offload_kv else "nkvo"
+
+
+def _plane(load: _Load, name: str, device: int) -> float:
+    """The widest place of the graph beside masks and staged weights, floats per token."""
+    placement = load.placement
+    converts = _converted_floats(load)
+    copies = _copied_floats(load, name)
+    if not placement.flash_attention:
+        off = _width(load, f"{name}_off") + _scores(load) + copies
+        return max(off, _width(load, name) + copies)
+    base = _width(load, name) + copies
+    if name == "stage":
+        base = _stage_width(load)
+    if load.pipeline and (by_start := (widths_of(load.geometry) or {}).get("mid_by_start")):
+        base = _between(by_start, load.devices.index(device))
+    if converts:
+        base = max(_width(load, name), _width(load, f"{name}_q") + converts + copies)
+    if name == "noop" and load.staging.gpus_with_experts:
+        base = max(base, _width(load, "plain"))
+    return base
+
+
+def _stage_width(load: _Load) -> float:
+    """With experts on the host the widest place depends on how large the micro-batch is."""
+    narrow = _width(load, "stage_multi" if load.n_gpu > 1 else "stage")
+    wide = (widths_of(load.geometry) or {}).get("stage_4096")
+    if wide is None:
+        return narrow
+    share = (load.room.n_ubatch - 512) / (4096 - 512)
+    return narrow + (wide[-1][1] - narrow) * min(max(share, 0.0), 1.0)
+
+
+def _staged_floats(load: _Load, name: str) -> float:
+    """Weights of the host that a large batch brings to the first GPU."""
+    staging = load.staging
+    ubatch = load.room.n_ubatch
+    if name == "stage":
+        times = 2 if load.geometry.architecture in STAGES_TWO else 1
+        return times * staging.expert_bytes / (F32_BYTES * ubatch)
+    if name == "ngl":
+        return max(staging.expert_bytes, staging.dense_bytes) / (F32_BYTES * ubatch)
+    return 0.0
+
+
+def _kinds_by_device(
+    geometry: Geometry, devices: Sequence[int]
+) -> dict[int | None, frozenset[LayerKind]]:
+    found: dict[int | None, set[LayerKind]] = {None: set(geometry.layers)}
+    for device, kind in set(zip(devices, geometry.layers, strict=False)):
+        found.setdefault(device, set()).add(kind)
+    return {device: frozenset(kinds) for device, kinds in found.items()}
+
+
+def _masks(load: _Load, device: int | None) -> float:
+    """Attention masks of the layers of a device (None = all), floats per token."""
+    geometry = load.geometry
+    kinds = load.kinds.get(device, frozenset())
+    item = 0.5 if load.placement.flash_attention else 1.0
+    floats = 0.0
+    if kinds & {LayerKind.FULL, LayerKind.BOTH}:
+        floats += item * load.room.n_ctx_seq
+        if geometry.n_indexer_key:
+            floats += 0.5 * load.room.n_ctx_seq
+    if LayerKind.WINDOW in kinds:
+        floats += item * load.room.n_window
+    return floats
+
+
+def _scores(load: _Load) -> float:
+    """The score matrix that flash attention does without, F32."""
+    if load.placement.flash_attention:
+        return 0.0
+    longest = _longest_cells(load)
+    return float(load.geometry.n_head * longest)
+
+
+def _longest_cells(load: _Load) -> int:
+    kinds = load.kinds[None]
+    if kinds & {LayerKind.FULL, LayerKind.BOTH}:
+        return load.room.n_ctx_seq
+    return load.room.n_window if LayerKind.WINDOW in kinds else 0
+
+
+def _widest_kv(load: _Load) -> tuple[int, int]:
+    return _widest(load.geometry)
+
+
+@lru_cache(maxsize=64)
+def _widest(geometry: Geometry) -> tuple[int, int]:
+    widths = [
+        kv_widths(geometry, index)
+        for index, kind in enumerate(geometry.layers)
+        if kind in (LayerKind.FULL, LayerKind.BOTH, LayerKind.WINDOW)
+    ]
+    return max(widths, key=sum, default=(0, 0))
+
+
+def _converted_floats(load: _Load) -> float:
+    """One layer's K and V as F16, which the tensor cores want of any other type."""
+    placement = load.placement
+    if placement.cache_type_k == "F16" or not placement.flash_attention:
+        return 0.0
+    return sum(_widest_kv(load)) * 2 * _longest_cells(load) / (F32_BYTES * load.room.n_ubatch)
+
+
+def _copied_floats(load: _Load, name: str) -> float:
+    """One layer's K and V brought from the host, where attention runs on the GPU."""
+    if name not in ("nkvo", "ngl"):
+        return 0.0
+    placement = load.placement
+    width_k, width_v = _widest_kv(load)
+    kind_k = TYPES_BY_NAME[placement.cache_type_k]
+    kind_v = TYPES_BY_NAME[placement.cache_type_v]
+    row = kind_k.row_bytes(width_k) + kind_v.row_bytes(width_v)
+    return row * _longest_cells(load) / (F32_BYTES * load.room.n_ubatch)
+
+
+def _logits(load: _Load) -> float:
+    """Rows of logits, where more than one per slot is asked for."""
+    geometry, room = load.geometry, load.room
+    rows = load.placement.n_outputs
+    rows = min(room.n_ubatch, load.placement.n_parallel if rows is None else rows)
+    return rows / room.n_ubatch * geometry.n_vocab + 4 * geometry.n_embd
+
+
+def _round(load: _Load, floats: float) -> int:
+    return max(int(floats * F32_BYTES * load.room.n_ubatch), 0)
+
+
+# the table
+
+
+def widths_of(geometry: Geometry) -> Mapping[str, Points] | None:
+    """The measured widths of a geometry, None when it was not measured."""
+    return WIDTHS.get(
+        (
+            geometry.architecture,
+            geometry.n_embd,
+            geometry.n_head,
+            geometry.n_ff,
+            geometry.n_ff_expert,
+            geometry.n_expert,
+            geometry.n_expert_used,
+        )
+    )
+
+
+def _width(load: _Load, name: str) -> float:
+    table = widths_of(load.geometry)
+    if table is not None and name in table:
+        return _between(table[name], load.room.n_ctx_seq)
+    return generic_width(load.geometry, name)
+
+
+def _between(points: Points, context: int) -> float:
+    """Linear between measured contexts, level beyond them."""
+    at = bisect_right(points, (context, 2**62))
+    if at == 0:
+        return float(points[0][1])
+    if at == len(points):
+        return float(points[-1][1])
+    (x0, y0), (x1, y1) = points[at - 1], points[at]
+    return y0 + (y1 - y0) * (context - x0) / (x1 - x0)
+
+
+def generic_width(geometry: Geometry, name: str) -> float:
+    """The rule for a geometry that was not measured.
+
+    Exact for dense models with all layers on one GPU; for experts it was between 13 % below and
+    42 % above the measured widths, so callers mark it as an estimate.
+    """
+    embd, query = geometry.n_embd, geometry.n_head * geometry.key_length
+    plain = 3 * geometry.n_ff + 4 * embd
+    if geometry.n_expert:
+        used = geometry.n_expert_used
+        shared = geometry.n_ff_shared
+        moe = used * embd * (3 if shared else 2) + 2 * embd
+        moe += 4 * shared if shared else used * geometry.n_ff_expert
+        plain = max(moe, 4 * embd + 2 * query)
+    attention = max(5 * embd, 2 * query + 4 * embd)
+    base, _, variant = name.partition("_")
+    if variant in ("q", "off"):
+        return attention + (12 * embd if base in ("first", "mid") else 0)
+    extra = {"first": 12 * embd, "mid": 7 * embd, "cpu": embd}.get(base, 0)
+    return float(plain + extra + 8)

@@ -1,0 +1,143 @@
+"""Compute buffers against what llama.cpp really allocated, and the rule for other geometries."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kimi_desktop.planner.compute import compute_by_device, generic_width, widths_of
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.types import ALL_LAYERS, EVERY_BLOCK, HOST, ModelShape, Placement
+from kimi_desktop.planner.weights import layer_devices
+from tests.support.measured import MeasuredCase, measured_cases, model_facts, model_names
+
+MIB = 2**20
+
+
+def compute(shape: ModelShape, placement: Placement, split: tuple[float, ...]) -> dict[int, int]:
+    devices = layer_devices(shape.geometry.n_layer, placement.n_gpu_layers, split)
+    return dict(compute_by_device(shape, placement, split, devices).bytes)
+
+
+def predicted(case: MeasuredCase) -> dict[int, int]:
+    return compute(shape_of(model_facts(case.model)), case.placement, case.split)
+
+
+def errors() -> list[float]:
+    """Relative, of every buffer of every case."""
+    found: list[float] = []
+    for case in measured_cases():
+        guess = predicted(case)
+        for device in set(guess) | set(case.compute):
+            truth = case.compute.get(device, 0)
+            if truth or guess.get(device, 0):
+                found.append(abs(guess.get(device, 0) - truth) / max(truth, 1))
+    return sorted(found)
+
+
+def test_buffers_are_within_the_bounds() -> None:
+    found = errors()
+    assert len(found) > 1_200
+    assert statistics.median(found) <= 0.01
+    assert found[int(len(found) * 0.95)] <= 0.05
+
+
+def test_no_total_is_far_below_the_truth() -> None:
+    """An under-forecast is an out-of-memory for somebody."""
+    for case in measured_cases():
+        rest = sum(case.weights.values()) + sum(case.kv.values())
+        truth = rest + sum(case.compute.values())
+        guess = rest + sum(predicted(case).values())
+        assert guess >= truth * 0.97, case.id
+
+
+def test_every_measured_model_is_in_the_table() -> None:
+    for name in model_names():
+        geometry = model_facts(name).geometry
+        assert geometry is not None
+        assert widths_of(geometry) is not None, name
+
+
+def test_staging_costs_the_first_gpu_three_gib() -> None:
+    shape = shape_of(model_facts("kimi-k2.6.q4_x"))
+    base = Placement(context=32_768, n_gpu_layers=ALL_LAYERS, n_cpu_moe=EVERY_BLOCK)
+    staged = compute(shape, base, (1.0,))[0]
+    apart = compute(shape, dataclasses.replace(base, offload_ops=False), (1.0,))[0]
+    assert staged // MIB == 3_256
+    assert apart // MIB == 326
+
+
+def test_flash_attention_off_pays_for_the_scores() -> None:
+    shape = shape_of(model_facts("llama-3.1-8b.q4_k_m"))
+    base = Placement(context=32_768, n_gpu_layers=ALL_LAYERS)
+    on = compute(shape, base, (1.0,))[0]
+    off = compute(shape, dataclasses.replace(base, flash_attention=False), (1.0,))[0]
+    assert off - on > 32 * 32_768 * 512 * 4 * 0.9
+
+
+def test_gpus_without_work_hold_nothing() -> None:
+    shape = shape_of(model_facts("llama-3.1-8b.q4_k_m"))
+    none = Placement(context=4_096, n_gpu_layers=0)
+    assert compute(shape, none, (1.0, 1.0))[1] == 0
+    assert compute(shape, dataclasses.replace(none, offload_ops=False), (1.0, 1.0))[0] == 0
+
+
+def stranger(name: str) -> ModelShape:
+    """A model as another of its kind, with a geometry that was not measured."""
+    facts = model_facts(name)
+    assert facts.geometry is not None
+    geometry = dataclasses.replace(facts.geometry, n_ff=facts.geometry.n_ff + 256)
+    assert widths_of(geometry) is None
+    return ModelShape(geometry, shape_of(facts).tensors)
+
+
+@pytest.mark.parametrize(
+    "name", ["llama-3.1-8b.q4_k_m", "llama-3.3-70b.q4_k_m", "qwen3-32b.q6_k", "qwen2.5-7b.q4_k_m"]
+)
+def test_the_rule_is_close_for_dense_models(name: str) -> None:
+    geometry = model_facts(name).geometry
+    assert geometry is not None
+    table = widths_of(geometry)
+    assert table is not None
+    for row, tolerance in (("plain", 0.001), ("cpu", 0.1), ("first", 0.1), ("mid", 0.1)):
+        assert generic_width(geometry, row) == pytest.approx(table[row][-1][1], rel=tolerance), row
+
+
+placements = st.builds(
+    Placement,
+    context=st.integers(1, 300_000),
+    n_gpu_layers=st.integers(-1, 100),
+    n_cpu_moe=st.integers(0, 70),
+    cache_type_k=st.sampled_from(["F16", "Q8_0"]),
+    n_ubatch=st.integers(1, 4096),
+    n_batch=st.just(4096),
+    n_parallel=st.integers(1, 8),
+    kv_unified=st.booleans(),
+    flash_attention=st.booleans(),
+    offload_kv=st.booleans(),
+    offload_ops=st.booleans(),
+)
+
+
+@given(
+    st.sampled_from(["kimi-k2.6.q4_x", "gemma3-27b.q4_k_m", "lfm2-1.2b.q8_0", "mamba2-2.7b.f16"]),
+    placements,
+    st.integers(0, 4),
+    st.booleans(),
+)
+def test_any_placement_has_a_figure(
+    name: str, placement: Placement, gpus: int, known: bool
+) -> None:
+    placement = dataclasses.replace(placement, cache_type_v=placement.cache_type_k)
+    shape = shape_of(model_facts(name)) if known else stranger(name)
+    found = compute(shape, placement, (1.0,) * gpus)
+    assert set(found) == {HOST, *range(gpus)}
+    assert all(size >= 0 for size in found.values())
+    assert found[HOST] > 0
+    more = dataclasses.replace(placement, context=placement.context + 65_536)
+    if gpus == 0:
+        assert compute(shape, more, ())[HOST] >= found[HOST]
