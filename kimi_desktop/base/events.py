@@ -27,22 +27,23 @@ class EventBus:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._subscribers: tuple[Subscriber, ...] = ()
+        self._entries: tuple[list[Subscriber], ...] = ()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Add a subscriber; the returned function removes it again."""
+        entry = [subscriber]  # a list, so that each subscription is one of its own
         with self._lock:
-            self._subscribers = (*self._subscribers, subscriber)
+            self._entries = (*self._entries, entry)
 
         def unsubscribe() -> None:
             with self._lock:
-                self._subscribers = tuple(s for s in self._subscribers if s is not subscriber)
+                self._entries = tuple(other for other in self._entries if other is not entry)
 
         return unsubscribe
 
     def publish(self, event: Event) -> None:
         """Call every subscriber; one that raises is logged and does not stop the others."""
-        for subscriber in self._subscribers:
+        for (subscriber,) in self._entries:
             try:
                 subscriber(event)
             except Exception:

@@ -32,16 +32,24 @@ class IoLoop:
         self._loop.set_exception_handler(self._on_unhandled)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="kimi-pool")
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._lock = threading.Lock()
+        self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="kimi-io", daemon=True)
         self._thread.start()
 
     def submit(self, make: Callable[[], Coroutine[Any, Any, T]]) -> Operation[T]:
-        """Run the coroutine that ``make`` builds, on the IO thread. Callable from any thread."""
+        """Run the coroutine that ``make`` builds, on the IO thread. Callable from any thread.
+
+        Once the loop is closing nothing starts any more: the Operation is a cancelled one.
+        """
 
         async def run() -> T:
             return await make()
 
-        future: Future[T] = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        with self._lock:
+            if self._is_closing:
+                return Operation.never()
+            future: Future[T] = asyncio.run_coroutine_threadsafe(run(), self._loop)
         return Operation(future)
 
     def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
@@ -52,17 +60,28 @@ class IoLoop:
         return task
 
     def pool(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
-        """Run blocking work (hashing, probing, reading headers) in the small pool."""
-        return Operation(self._pool.submit(function, *args, **kwargs))
+        """Run blocking work (hashing, probing, reading headers) in the small pool.
+
+        Once the loop is closing nothing starts any more: the Operation is a cancelled one.
+        """
+        with self._lock:
+            if self._is_closing:
+                return Operation.never()
+            return Operation(self._pool.submit(function, *args, **kwargs))
 
     async def in_pool(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same from a coroutine on the IO thread."""
         return await asyncio.wrap_future(self._pool.submit(function, *args, **kwargs))
 
     def close(self) -> None:
-        """Cancel every task, wait for their cleanup, stop the loop, join the thread."""
-        if self._loop.is_closed():
-            return
+        """Cancel every task, wait for their cleanup, stop the loop, join the thread.
+
+        From any thread but the IO thread; a second call does nothing.
+        """
+        with self._lock:
+            if self._is_closing:
+                return
+            self._is_closing = True
         finished = asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop)
         try:
             finished.result(CLOSE_TIMEOUT_S)
@@ -71,12 +90,16 @@ class IoLoop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_TIMEOUT_S)
         self._pool.shutdown(wait=False, cancel_futures=True)
-        if not self._thread.is_alive():
-            self._loop.close()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
+        # Nothing is left here but what outlasted the patience of close().
+        while tasks := asyncio.all_tasks(self._loop):
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._loop.close()
 
     async def _cancel_all(self) -> None:
         current = asyncio.current_task()

@@ -21,6 +21,14 @@ class Operation(Generic[T]):
     def __init__(self, future: Future[T]) -> None:
         self._future = future
 
+    @classmethod
+    def never(cls) -> Operation[T]:
+        """One that was cancelled before it began: the app is closing."""
+        future: Future[T] = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return cls(future)
+
     def cancel(self) -> None:
         """Ask the command to stop. It ends as cancelled unless it was already done."""
         self._future.cancel()

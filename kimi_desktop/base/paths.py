@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sys
+import platform
 import tempfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,16 +34,11 @@ class AppPaths:
         home = os.environ.get(HOME_VARIABLE)
         if home:
             return cls.under(Path(home).expanduser().absolute())
-        with warnings.catch_warnings():  # of a folder that is not taken, see below
-            warnings.simplefilter("ignore")
-            runtime = Path(platformdirs.user_runtime_dir(APP_NAME, appauthor=False))
-        if not runtime.parent.is_dir():  # no login session: a server, a container
-            runtime = Path(platformdirs.user_cache_dir(APP_NAME, appauthor=False)) / "run"
         return cls(
             config=Path(platformdirs.user_config_dir(APP_NAME, appauthor=False, roaming=True)),
             data=Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)),
             logs=Path(platformdirs.user_log_dir(APP_NAME, appauthor=False)),
-            runtime=runtime,
+            runtime=_runtime_folder(),
         )
 
     @classmethod
@@ -67,16 +62,14 @@ class AppPaths:
         return self.data / "models"
 
     def make(self) -> None:
-        """Create the folders; config and runtime are readable by the owner alone.
+        """Create the folders, readable by the owner alone: they hold keys, chats and sockets.
 
         Raises:
             OSError: a folder cannot be made (read-only or full disk).
         """
         for folder in (self.config, self.data, self.logs, self.runtime):
             folder.mkdir(parents=True, exist_ok=True)
-        if sys.platform != "win32":
-            for folder in (self.config, self.runtime):
-                folder.chmod(0o700)
+            _make_private(folder)
 
     def socket_folder(self) -> Path:
         """A 0700 folder short enough for Unix sockets: ``runtime``, else a new temporary one.
@@ -85,6 +78,27 @@ class AppPaths:
             OSError: it cannot be made.
         """
         if len(os.fsencode(self.runtime)) <= MAX_SOCKET_FOLDER_BYTES:
-            self.runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.runtime.mkdir(parents=True, exist_ok=True)
+            _make_private(self.runtime)
             return self.runtime
         return Path(tempfile.mkdtemp(prefix="kimi-"))
+
+
+def _runtime_folder() -> Path:
+    """The login session's own folder; without a session (a server, a container) the user's cache.
+
+    platformdirs would fall back to a folder in /tmp whose name anybody can guess and take first.
+    """
+    if platform.system() in ("Darwin", "Windows"):
+        return Path(platformdirs.user_runtime_dir(APP_NAME, appauthor=False))
+    session = os.environ.get("XDG_RUNTIME_DIR")
+    if session and Path(session).is_dir():
+        return Path(session) / APP_NAME
+    return Path(platformdirs.user_cache_dir(APP_NAME, appauthor=False)) / "run"
+
+
+def _make_private(folder: Path) -> None:
+    """Where the file system knows permissions (exFAT and network drives refuse)."""
+    if os.name == "posix":
+        with contextlib.suppress(OSError):
+            folder.chmod(0o700)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kimi_desktop.base.errors import ErrorCode, SettingsError
+from kimi_desktop.base.files import write_atomically
 
 SCHEMA = 1
 
@@ -119,10 +120,12 @@ class SettingsStore:
     """
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        # A settings file that is a link (kept with other dotfiles) stays one.
+        self._file = Path(os.path.realpath(file))
         self._lock = threading.Lock()
         self._raw: dict[str, Any] = {}
         self._writable = True
+        self._is_understood = True
         self.problems: list[SettingsError] = []
         self._settings = self._load()
 
@@ -148,21 +151,17 @@ class SettingsStore:
         except FileNotFoundError:
             return Settings()
         except (OSError, UnicodeDecodeError) as error:
-            self._report(
-                ErrorCode.SETTINGS_UNREADABLE, error, path=str(self._file), detail=str(error)
-            )
-            return Settings()
+            return self._not_understood(error)
         try:
             raw = json.loads(text)
             if not isinstance(raw, dict):
                 raise TypeError("not a JSON object")  # noqa: TRY301
-        except (ValueError, TypeError) as error:
-            self._report(
-                ErrorCode.SETTINGS_UNREADABLE, error, path=str(self._file), detail=str(error)
-            )
-            return Settings()
-        schema = raw.get("schema", SCHEMA)
-        if not isinstance(schema, int) or schema > SCHEMA:
+            schema = raw.get("schema", SCHEMA)
+            if type(schema) is not int or schema < 1:
+                raise ValueError(f"schema {schema!r}")  # noqa: TRY301
+        except (ValueError, TypeError, RecursionError) as error:
+            return self._not_understood(error)
+        if schema > SCHEMA:
             self._writable = False  # never overwrite what a newer version wrote
             self._report(
                 ErrorCode.SETTINGS_TOO_NEW,
@@ -176,6 +175,11 @@ class SettingsStore:
             raw = MIGRATIONS[number](raw)
         self._raw = raw
         return self._read_sections(raw)
+
+    def _not_understood(self, error: Exception) -> Settings:
+        self._is_understood = False
+        self._report(ErrorCode.SETTINGS_UNREADABLE, error, path=str(self._file), detail=str(error))
+        return Settings()
 
     def _read_sections(self, raw: Mapping[str, Any]) -> Settings:
         sections: dict[str, Any] = {}
@@ -200,12 +204,12 @@ class SettingsStore:
                 values[option.name] = _checked(
                     found[option.name], hints[option.name], option.metadata
                 )
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 self._report(
                     ErrorCode.SETTINGS_BAD_VALUE,
                     None,
                     name=f"{name}.{option.name}",
-                    value=str(found[option.name])[:80],
+                    value=str(found[option.name])[:80] if option.repr else "...",
                 )
         return kind(**values)
 
@@ -215,22 +219,13 @@ class SettingsStore:
         raw = dict(self._raw)
         raw["schema"] = SCHEMA
         for section in dataclasses.fields(Settings):
-            known = dataclasses.asdict(getattr(self._settings, section.name))
             before = raw.get(section.name)
+            known = _plain(getattr(self._settings, section.name))
             raw[section.name] = {**(before if isinstance(before, dict) else {}), **known}
-        text = json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
-        temporary = self._file.with_suffix(".json.new")
-        previous = self._file.with_suffix(".json.previous")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("w", encoding="utf-8") as out:
-                os.fchmod(out.fileno(), 0o600) if hasattr(os, "fchmod") else None
-                out.write(text)
-                out.flush()
-                os.fsync(out.fileno())
-            if self._file.exists():
-                self._file.replace(previous)
-            temporary.replace(self._file)
+            self._keep_previous()
+            write_atomically(self._file, _to_json(raw), private=True)
         except OSError as error:
             raise SettingsError(
                 ErrorCode.SETTINGS_NOT_SAVED,
@@ -239,8 +234,48 @@ class SettingsStore:
             ) from error
         self._raw = raw
 
+    def _keep_previous(self) -> None:
+        """Beside the file, under another name; the file itself stays where it is.
+
+        One that could not be understood gets a name that later saves leave alone.
+
+        Raises:
+            OSError: it cannot be kept.
+        """
+        if not self._file.exists():
+            return
+        suffix = ".json.previous" if self._is_understood else ".json.unreadable"
+        kept = self._file.with_suffix(suffix)
+        beside = self._file.with_suffix(".json.link")
+        try:
+            beside.unlink(missing_ok=True)
+            beside.hardlink_to(self._file)
+            beside.replace(kept)
+        except OSError:  # a file system without hard links
+            write_atomically(kept, self._file.read_bytes(), private=True)
+        self._is_understood = True
+
     def _report(self, code: ErrorCode, cause: BaseException | None, **params: str | int) -> None:
         self.problems.append(SettingsError(code, params, cause=cause))
+
+
+def _plain(section: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the sections
+    """A section as JSON has it."""
+    values = {option.name: getattr(section, option.name) for option in dataclasses.fields(section)}
+    return {
+        name: {key: dict(entry) for key, entry in value.items()}
+        if isinstance(value, Mapping)
+        else value
+        for name, value in values.items()
+    }
+
+
+def _to_json(raw: Mapping[str, Any]) -> str:
+    """Readable where it can be; a path whose bytes are no text keeps them as escapes."""
+    text = json.dumps(raw, indent=2, ensure_ascii=False)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        text = json.dumps(raw, indent=2)
+    return text + "\n"
 
 
 def _checked(value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -255,7 +290,7 @@ def _checked(value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:  # noqa: 
             raise TypeError(value)
         return tuple(value)
     if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
+        if not isinstance(value, dict) or not all(map(_is_flat, value.values())):
             raise TypeError(value)
         return types.MappingProxyType(value)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
@@ -267,3 +302,8 @@ def _checked(value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:  # noqa: 
     if "low" in limits and not limits["low"] <= value <= limits["high"]:
         raise ValueError(value)
     return value
+
+
+def _is_flat(value: object) -> bool:
+    """An object of words and numbers."""
+    return isinstance(value, dict) and all(isinstance(entry, str | int) for entry in value.values())

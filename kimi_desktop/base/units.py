@@ -25,36 +25,38 @@ def format_gib(size_bytes: float, *, unit: bool = True) -> str:
     if unit and 0 < size_bytes < GIB / 4:
         return f"{size_bytes / MIB:,.0f} MiB"
     gib = size_bytes / GIB
-    digits = 1 if gib >= 10 else 2
-    text = f"{gib:,.{digits}f}"
+    text = f"{gib:,.{1 if round(gib, 2) >= 10 else 2}f}"
     return f"{text} GiB" if unit else text
 
 
 def format_file_size(size_bytes: float) -> str:
-    """Files and disks: GB without decimals from 100 GB on, TB from 1 TB on."""
-    if size_bytes >= TB:
+    """Files and disks: GB without decimals from 100 GB on, TB from 1 TB on.
+
+    What rounds to a thousand of one unit is shown in the next.
+    """
+    if round(size_bytes / GB) >= 1000:
         return f"{size_bytes / TB:,.2f} TB"
-    if size_bytes >= 100 * GB:
+    if round(size_bytes / GB, 1) >= 100:
         return f"{size_bytes / GB:,.0f} GB"
-    if size_bytes >= GB:
+    if round(size_bytes / MB) >= 1000:
         return f"{size_bytes / GB:,.1f} GB"
-    if size_bytes >= MB:
+    if round(size_bytes / KB) >= 1000:
         return f"{size_bytes / MB:,.0f} MB"
-    if size_bytes >= KB:
+    if round(size_bytes) >= KB:
         return f"{size_bytes / KB:,.0f} KB"
     return f"{size_bytes:,.0f} B"
 
 
 def format_rate(bytes_per_s: float) -> str:
     """Transfer speed in MB/s or GB/s."""
-    if bytes_per_s >= GB:
+    if round(bytes_per_s / MB, 1) >= 1000:
         return f"{bytes_per_s / GB:,.1f} GB/s"
     return f"{bytes_per_s / MB:,.1f} MB/s"
 
 
 def format_tokens_per_s(rate: float, language: Language = Language.EN) -> str:
     """One decimal below 100, none above."""
-    number = f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
+    number = f"{rate:,.{1 if round(rate, 1) < 100 else 0}f}"
     return f"{number} {'词元/秒' if language is Language.ZH_CN else 'tok/s'}"
 
 
@@ -83,7 +85,7 @@ def format_context(tokens: int) -> str:
 def format_duration(seconds: float, language: Language = Language.EN) -> str:
     """``3.1 s``, ``3 min 12 s``, ``2 h 5 min``, ``1 d 4 h``."""
     zh = language is Language.ZH_CN
-    if seconds < 10:
+    if round(seconds, 1) < 10:
         return f"{max(seconds, 0):.1f} {'秒' if zh else 's'}"
     whole = round(seconds)
     if whole < MINUTE_S:

@@ -7,6 +7,7 @@ window's own labels go through Qt's ``tr`` instead (``assets/translations``).
 from __future__ import annotations
 
 import locale
+import logging
 import os
 from collections.abc import Mapping
 from enum import StrEnum
@@ -23,6 +24,8 @@ from kimi_desktop.base.messages import (
     settings,
 )
 from kimi_desktop.base.messages.text import Text
+
+log = logging.getLogger(__name__)
 
 
 class Language(StrEnum):
@@ -56,15 +59,21 @@ def message(key: str, language: Language, **params: Param) -> str:
 
 
 def describe_error(error: BaseException, language: Language) -> tuple[str, str]:
-    """What happened and what to do, one sentence each, for any exception."""
-    if not isinstance(error, KimiError):
-        kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return (
-            message("settings.unexpected", language, detail=kind),
-            message("settings.unexpected.next", language),
-        )
-    key = error.code.value
-    return message(key, language, **error.params), message(f"{key}.next", language, **error.params)
+    """What happened and what to do, one sentence each, for any exception. Never raises."""
+    if isinstance(error, KimiError):
+        key = error.code.value
+        try:
+            return (
+                message(key, language, **error.params),
+                message(f"{key}.next", language, **error.params),
+            )
+        except (KeyError, ValueError):  # a slip of ours must not hide the failure
+            log.exception("no text for %s", error)
+    kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return (
+        message("settings.unexpected", language, detail=kind),
+        message("settings.unexpected.next", language),
+    )
 
 
 def system_language() -> Language:

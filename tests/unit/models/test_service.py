@@ -98,7 +98,7 @@ def test_folders_are_added_kept_and_forgotten(desk: Desk, tmp_path: Path) -> Non
 
 def test_a_choice_that_cannot_be_saved_holds_all_the_same(desk: Desk, tmp_path: Path) -> None:
     write_model(tmp_path / "mine" / "m.gguf")
-    desk.paths.settings_file.with_suffix(".json.new").mkdir()
+    desk.paths.settings_file.mkdir()  # a folder in its place
     operation = desk.models.add_folder(tmp_path / "mine")
     with pytest.raises(SettingsError):
         operation.result(TIMEOUT_S)
