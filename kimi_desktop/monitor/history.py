@@ -65,6 +65,8 @@ class History:
             while len(self._session) > SESSION_MAX:
                 self._session_step_s *= 2
                 self._session = _pairs(self._session, self._session_step_s)
+                for step in self._session:
+                    step.sample()
 
     def shift(self, seconds: float) -> None:
         """The clock was set back or forth: move all times along, so that their order holds."""
@@ -201,8 +203,10 @@ def _extend(steps: deque[_Step] | list[_Step], sample: Sample, step_s: float) ->
     """Into the open step, or a new one when the sample lies beyond it."""
     if steps and sample.at // step_s == steps[-1].at // step_s:
         steps[-1].add(sample)
-    else:
-        steps.append(_Step(sample))
+        return
+    if steps:
+        steps[-1].sample()  # made now, so that the reader (the window) need not
+    steps.append(_Step(sample))
 
 
 def _pairs(steps: Iterable[_Step], step_s: float) -> list[_Step]:

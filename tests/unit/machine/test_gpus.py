@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -273,10 +273,7 @@ class TestInstalledNvml:
         assert failure.value.code == nvml.FUNCTION_NOT_FOUND
 
     def test_a_missing_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def no_module(name: str) -> SimpleNamespace:
-            raise ImportError(name)
-
-        monkeypatch.setattr(nvml.importlib, "import_module", no_module)
+        monkeypatch.setitem(sys.modules, "pynvml", None)
         with pytest.raises(NvmlFailure) as failure:
             InstalledNvml().call("Init")
         assert failure.value.code == nvml.LIBRARY_NOT_FOUND
