@@ -42,7 +42,7 @@ KEPT_ARRAY_ITEMS = 4_096
 KEPT_BYTES = 8 * 2**20  # of all metadata values together
 _ITEM_COST = 40  # what one number of a kept array takes in Python
 
-_READ_BYTES = 256 * 1024
+_READ_BYTES = 64 * 1024
 _MIN_METADATA_BYTES = 8 + 4 + 1
 _MIN_TENSOR_BYTES = 8 + 4 + 8 + 4 + 8
 

@@ -100,9 +100,9 @@ def cache_by_device(
     for index, layer in enumerate(geometry.layers):
         device = devices[index] if placement.offload_kv else HOST
         if layer in (LayerKind.RECURRENT, LayerKind.BOTH):
-            slots = max(placement.n_parallel, 1)
-            put(device, geometry.n_state_conv, slots, F32, 1)
-            put(device, geometry.n_state_ssm, slots, F32, 1)
+            states = max(placement.n_parallel, 1) * (1 + placement.n_state_snapshots)
+            put(device, geometry.n_state_conv, states, F32, 1)
+            put(device, geometry.n_state_ssm, states, F32, 1)
         if layer in (LayerKind.FULL, LayerKind.WINDOW, LayerKind.BOTH):
             rows = room.n_window if layer is LayerKind.WINDOW else room.n_ctx_seq
             width_k, width_v = kv_widths(geometry, index)

@@ -11,6 +11,7 @@ estimate.
 
 from __future__ import annotations
 
+import dataclasses
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,9 @@ def compute_by_device(
         devices: of every layer (``weights.layer_devices``).
     """
     geometry = shape.geometry
+    if placement.flash_attention is None:
+        flash = uses_flash_attention(geometry, placement, devices, bool(split))
+        placement = dataclasses.replace(placement, flash_attention=flash)
     staging = host_staging(shape, placement, devices)
     pipeline = (
         len(split) > 1
@@ -92,6 +96,17 @@ def compute_by_device(
     for device in range(len(split)):
         totals[device] = _gpu_bytes(load, device)
     return ComputeByDevice(totals, widths_of(geometry) is not None)
+
+
+def uses_flash_attention(
+    geometry: Geometry, placement: Placement, devices: Sequence[int], has_gpu: bool
+) -> bool:
+    """What ``-fa auto`` comes to: off where attention would change the device of its layer."""
+    if placement.flash_attention is not None:
+        return placement.flash_attention
+    apart = HOST in devices or not placement.offload_kv
+    mixed = apart and any(device != HOST for device in devices)
+    return not (has_gpu and mixed and geometry.architecture in SCORES_ON_HOST)
 
 
 # the host

@@ -24,7 +24,7 @@ HOST_BASE_BYTES = 64 * MIB
 
 def gpu_overhead_bytes(shape: ModelShape, placement: Placement) -> int:
     """Beyond llama.cpp's own breakdown, per GPU in use."""
-    if not placement.flash_attention:
+    if placement.flash_attention is False:
         workspace = NO_FLASH_WORKSPACE_BYTES
     elif shape.geometry.n_expert or _has_plain_matrices(shape):
         workspace = BLAS_WORKSPACE_BYTES

@@ -42,9 +42,12 @@ class Placement:
     n_batch: int = 2048
     n_ubatch: int = 512
     n_parallel: int = 1
+    n_state_snapshots: int = 0
+    """Recurrent states kept per slot beside the current one."""
     kv_unified: bool = False
     """One pool of cells for all slots."""
-    flash_attention: bool = True
+    flash_attention: bool | None = None
+    """None = the engine decides: on, where it can."""
     offload_kv: bool = True
     """The cache lives where its layer does, else in main memory."""
     offload_ops: bool = True

@@ -1,0 +1,154 @@
+"""Reads the header of a model file on a server, without downloading the file. Blocking.
+
+The first request takes 64 KiB, which holds the header of every part of a set but the first; the
+second one streams on from there and is dropped when the header ends (the first part carries the
+tokenizer, about 7 MB).
+"""
+
+from __future__ import annotations
+
+import http.client
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.downloads.transport import (
+    RangeAnswer,
+    certificate_problem,
+    open_range,
+)
+from kimi_desktop.models.gguf import GgufHeader, read_header
+
+HEAD_BYTES = 64 * 1024
+STREAM_BYTES = 32 * 2**20
+"""Asked for at once after the head; far more than any header, and given up early."""
+MAX_DRAIN_BYTES = 4 * 2**20
+"""A gap that is read over; beyond it a new request is cheaper."""
+_BLOCK_BYTES = 64 * 1024
+
+
+def read_remote_header(url: str, *, label: str = "") -> GgufHeader:
+    """The header of a GGUF file behind ``url`` (redirects are followed).
+
+    Args:
+        url: a hub's resolve address, or any that serves ranges.
+        label: what an error calls the file; else the address.
+
+    Raises:
+        DownloadError: NOT_FOUND, REFUSED, PORTAL, OFFLINE or BROKEN.
+        ModelError: the header is damaged, or this is no GGUF file.
+    """
+    with RemoteSource(url) as source:
+        return read_header(source, label=label or url.partition("?")[0])
+
+
+class RemoteSource:
+    """A HeaderSource over HTTP ranges. Counts what it costs."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._host = url.split("/")[2] if "//" in url else url
+        self._answer: RangeAnswer | None = None
+        self._at = 0
+        self.requests = 0
+        self.bytes_read = 0
+        with self._open(0, HEAD_BYTES) as answer:
+            sent = answer.content_range
+            if sent is None or sent.start != 0:
+                raise self._broken("no ranges")
+            self._size = sent.total
+            self._url = answer.url  # signed for an hour; this takes seconds
+            self._head = self._take(answer, min(HEAD_BYTES, self._size))
+
+    @property
+    def size_bytes(self) -> int:
+        """Length of the whole file."""
+        return self._size
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes at ``offset``; reading goes forward only, and is cheap in order."""
+        if offset + length <= len(self._head):
+            return self._head[offset : offset + length]
+        if offset < len(self._head):
+            first = self._head[offset:]
+            return first + self._stream(len(self._head), length - len(first))
+        return self._stream(offset, length)
+
+    def __enter__(self) -> RemoteSource:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._close()
+
+    def _stream(self, offset: int, length: int) -> bytes:
+        length = min(length, self._size - offset)
+        gap = offset - self._at
+        if self._answer is None or not 0 <= gap <= MAX_DRAIN_BYTES:
+            self._reopen(offset)
+            gap = 0
+        assert self._answer is not None
+        if gap:
+            self._take(self._answer, gap)
+        data = self._take(self._answer, length)
+        self._at = offset + length
+        return data
+
+    def _reopen(self, offset: int) -> None:
+        self._close()
+        self._answer = self._open(offset, STREAM_BYTES)
+        sent = self._answer.content_range
+        if sent is None or (sent.start, sent.total) != (offset, self._size):
+            raise self._broken("another range than asked for")
+        self._at = offset
+
+    def _open(self, offset: int, length: int) -> RangeAnswer:
+        self.requests += 1
+        try:
+            answer = open_range(self._url, offset, offset + length - 1)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        try:
+            self._check(answer)
+        except BaseException:
+            answer.close()
+            raise
+        return answer
+
+    def _check(self, answer: RangeAnswer) -> None:
+        if answer.status == 404:
+            params = {"host": self._host, "repo": self._host, "file": self._url.partition("?")[0]}
+            raise DownloadError(ErrorCode.DOWNLOAD_NOT_FOUND, params)
+        if answer.status not in (200, 206):
+            detail = f"HTTP {answer.status}"
+            params = {"host": self._host, "detail": detail}
+            raise DownloadError(ErrorCode.DOWNLOAD_REFUSED, params)
+        if "html" in answer.headers.get("Content-Type", ""):
+            raise DownloadError(ErrorCode.DOWNLOAD_PORTAL, {"host": self._host})
+
+    def _take(self, answer: RangeAnswer, length: int) -> bytes:
+        """Exactly ``length`` bytes of an answer."""
+        out = bytearray(length)
+        view = memoryview(out)
+        done = 0
+        while done < length:
+            try:
+                count = answer.readinto(view[done : done + _BLOCK_BYTES])
+            except (OSError, http.client.HTTPException) as error:
+                raise self._unreachable(error) from error
+            if not count:
+                raise self._broken("short body")
+            done += count
+        self.bytes_read += length
+        return bytes(out)
+
+    def _close(self) -> None:
+        if self._answer is not None:
+            self._answer.close()
+            self._answer = None
+
+    def _broken(self, detail: str) -> DownloadError:
+        return DownloadError(ErrorCode.DOWNLOAD_BROKEN, {"host": self._host, "detail": detail})
+
+    def _unreachable(self, error: BaseException) -> DownloadError:
+        if problem := certificate_problem(error):
+            params = {"host": self._host, "detail": problem}
+            return DownloadError(ErrorCode.DOWNLOAD_REFUSED, params, cause=error)
+        return DownloadError(ErrorCode.DOWNLOAD_OFFLINE, {"host": self._host}, cause=error)
