@@ -13,8 +13,11 @@ from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.base.units import format_gib
 from kimi_desktop.machine.types import Machine
 
+NAMED_SECRETS = (
+    re.compile(r"(?i)((?:authorization[=: ]+(?:bearer\s+)?)|bearer\s+|api[-_ ]?key[=: ]+)\S+"),
+    re.compile(r"(?i)(token[=:]\s*)\S+"),
+)
 SECRETS = (
-    re.compile(r"(?i)(bearer\s+|api[-_ ]?key[=: ]+|token[=: ]+|authorization[=: ]+)\S+"),
     re.compile(r"\b(hf_|sk-|kimi-)[A-Za-z0-9_-]{8,}"),
     re.compile(r"\b[0-9a-fA-F]{32,}\b"),
 )
@@ -36,8 +39,9 @@ def redact(text: str, *, home: str | None = None, user: str | None = None) -> st
     text = re.sub(r"(/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s\"']+", r"\1<user>", text)
     if len(user) > 2 and user not in ("root", "user"):
         text = re.sub(rf"\b{re.escape(user)}\b", "<user>", text)
-    text = SECRETS[0].sub(r"\1<removed>", text)
-    for pattern in SECRETS[1:]:
+    for pattern in NAMED_SECRETS:
+        text = pattern.sub(r"\1<removed>", text)
+    for pattern in SECRETS:
         text = pattern.sub("<removed>", text)
     return text
 

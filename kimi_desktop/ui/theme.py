@@ -152,7 +152,8 @@ class Theme(QObject):
         # Without a desktop (bare X, offscreen) the scheme stays Unknown: the platform's own
         # palette, read before ours replaces it, is the next best witness.
         self._platform_dark = app.palette().color(QPalette.ColorRole.Window).lightness() < 128
-        QApplication.setStyle("Fusion")
+        if app.style().objectName() != "fusion":  # making a style anew costs 8 ms of the start
+            QApplication.setStyle("Fusion")
         app.setFont(ui_font())
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
 

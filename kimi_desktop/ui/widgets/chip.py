@@ -6,7 +6,7 @@ from enum import Enum
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from kimi_desktop.ui import icons
 from kimi_desktop.ui.theme import color, tokens, ui_font
@@ -30,8 +30,8 @@ class Verdict(Enum):
     PLAIN = ("", "")
 
 
-class Chip(QWidget):
-    """A word with its icon on a tint."""
+class Chip(QLabel):
+    """A word with its icon on a tint. A label, for the sake of its accessible role."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Chip(QWidget):
         self._padding = 12 if large else 6
         self._verdict = verdict
         self._icon = icon
-        self._text = ""
+        self._words = ""
         self.setFont(ui_font(BODY_PX if large else SMALL_PX, SEMIBOLD))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.show_verdict(verdict, text)
@@ -56,7 +56,7 @@ class Chip(QWidget):
         """Change what it says; ``icon`` replaces the verdict's own."""
         if icon is not None:
             self._icon = icon
-        self._verdict, self._text = verdict, text
+        self._verdict, self._words = verdict, text
         self.setAccessibleName(text)
         self.updateGeometry()
         self.update()
@@ -68,11 +68,11 @@ class Chip(QWidget):
 
     def text(self) -> str:
         """What it says."""
-        return self._text
+        return self._words
 
     def sizeHint(self) -> QSize:
         """By the word."""
-        width = QFontMetrics(self.font()).horizontalAdvance(self._text) + 2 * self._padding + 1
+        width = QFontMetrics(self.font()).horizontalAdvance(self._words) + 2 * self._padding + 1
         return QSize(width + (ICON + 4 if self._icon_name() else 0), self._height)
 
     def minimumSizeHint(self) -> QSize:
@@ -95,7 +95,7 @@ class Chip(QWidget):
         painter.setFont(self.font())
         painter.setPen(color(ink))
         place = QRect(x, 0, self.width() - x, self.height())
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self._text)
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self._words)
         painter.end()
 
     def _icon_name(self) -> str:

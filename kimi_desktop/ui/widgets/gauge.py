@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QProgressBar, QSizePolicy, QWidget
 
 from kimi_desktop.ui.theme import color, tokens
 from kimi_desktop.ui.widgets.painting import box, painter_on, rounded
@@ -14,15 +14,19 @@ from kimi_desktop.ui.widgets.painting import box, painter_on, rounded
 HEIGHT = 8
 WARN_FROM = 0.85
 BAD_FROM = 0.95
+STEPS = 1000
+"""Of the value that screen readers get."""
 
 
-class Gauge(QWidget):
+class Gauge(QProgressBar):
     """8 px. ``limits`` colours it from 85 and 95 %; without them it shows plain progress."""
 
     def __init__(self, parent: QWidget | None = None, *, limits: bool = True) -> None:
         super().__init__(parent)
         self._limits = limits
         self._share: float | None = 0.0
+        self.setRange(0, STEPS)
+        self.setTextVisible(False)
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -32,6 +36,7 @@ class Gauge(QWidget):
         self.setAccessibleDescription(words)
         if bounded != self._share:
             self._share = bounded
+            self.setValue(-1 if bounded is None else round(bounded * STEPS))
             self.update()
 
     @property
@@ -50,6 +55,10 @@ class Gauge(QWidget):
         """As wide as there is room."""
         return QSize(120, HEIGHT)
 
+    def minimumSizeHint(self) -> QSize:
+        """It gives way."""
+        return QSize(24, HEIGHT)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """The outline and the filled share."""
         del event
@@ -64,7 +73,7 @@ class Gauge(QWidget):
         painter.end()
 
 
-class SpeedLine(QWidget):
+class SpeedLine(QLabel):
     """The last minute of a speed, with a dot at the newest value. None leaves a gap."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -83,6 +92,10 @@ class SpeedLine(QWidget):
     def sizeHint(self) -> QSize:
         """As wide as there is room."""
         return QSize(160, 32)
+
+    def minimumSizeHint(self) -> QSize:
+        """It gives way."""
+        return QSize(24, 32)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The base line, the curve, the dot."""

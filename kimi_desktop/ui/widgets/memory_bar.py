@@ -8,7 +8,7 @@ from enum import Enum
 
 from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from kimi_desktop.base.units import format_gib
 from kimi_desktop.planner.types import DeviceMemory
@@ -79,7 +79,7 @@ def widths(sizes: Sequence[int], total: int, room: int, *, least: int = 2) -> li
     return wanted
 
 
-class MemoryBar(QWidget):
+class MemoryBar(QLabel):
     """12 px high in the inspector, 20 px (``large``) on Plan.
 
     Others' memory is hatched and the spare rest outlined. Parts that need more than the device
@@ -97,6 +97,10 @@ class MemoryBar(QWidget):
     def sizeHint(self) -> QSize:
         """As wide as there is room."""
         return QSize(160, self.height())
+
+    def minimumSizeHint(self) -> QSize:
+        """It gives way."""
+        return QSize(24, self.height())
 
     def show_parts(self, parts: Sequence[MemoryPart], total_bytes: int, name: str = "") -> None:
         """Show ``parts`` of ``total_bytes``; the rest is spare. ``name`` is the device's."""
@@ -171,7 +175,7 @@ class MemoryBar(QWidget):
         painter.fillRect(QRectF(limit - 1, 0, 2, self.height()), color(t.text))
 
 
-class MemoryLegend(QWidget):
+class MemoryLegend(QLabel):
     """Names the colours: the parts of one device with their GiB, or a grid of all kinds.
 
     With values it is a line that wraps when there is no room, the unit at its right end; parts

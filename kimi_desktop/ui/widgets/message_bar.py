@@ -88,6 +88,10 @@ class MessageBar(QWidget):
         found = (item.widget() for item in items if item is not None)
         return tuple(button for button in found if isinstance(button, Button))
 
+    def close_button(self) -> IconButton:
+        """The cross."""
+        return self._close
+
     def set_closable(self, *, closable: bool) -> None:
         """Whether the cross is there."""
         self._close.setVisible(closable)

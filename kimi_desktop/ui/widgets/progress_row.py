@@ -22,7 +22,7 @@ class RateMeter:
     """Bytes per second over the last five seconds, and the time that is left."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
         self._seen: deque[tuple[float, float]] = deque()
 
     def reset(self) -> None:
@@ -31,7 +31,7 @@ class RateMeter:
 
     def add(self, done: float) -> None:
         """So much is done now."""
-        now = self._clock()
+        now = self.clock()
         if self._seen and done < self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((now, done))
@@ -61,7 +61,7 @@ class ProgressRow(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._meter = RateMeter()
+        self.meter = RateMeter()
         self._title = Label(weight=MEDIUM)
         self.gauge = Gauge(limits=False)
         self._facts = Label(size=TextSize.SMALL, tone="muted")
@@ -80,7 +80,7 @@ class ProgressRow(QWidget):
 
     def begin(self, title: str) -> None:
         """Something new is under way."""
-        self._meter.reset()
+        self.meter.reset()
         self._facts.setText("")
         self.gauge.show_share(None)
         self.set_title(title)
@@ -96,7 +96,7 @@ class ProgressRow(QWidget):
 
     def show_bytes(self, done_bytes: float, total_bytes: float) -> None:
         """How far it is, of how much."""
-        self._meter.add(done_bytes)
+        self.meter.add(done_bytes)
         share = done_bytes / total_bytes if total_bytes > 0 else None
         facts = [
             self.tr("{done} of {total}").format(
@@ -107,10 +107,10 @@ class ProgressRow(QWidget):
         ]
         if share is not None:
             facts[0] += f" ({share:.0%})"
-        rate = self._meter.rate
+        rate = self.meter.rate
         if rate is not None:
             facts.append(format_rate(rate))
-            left = self._meter.seconds_left(total_bytes) if total_bytes > 0 else None
+            left = self.meter.seconds_left(total_bytes) if total_bytes > 0 else None
             if left is not None and share is not None and share < 1:
                 text = self.tr("{time} left")
                 facts.append(text.format(time=format_duration(max(1.0, round(left)), language())))
