@@ -147,6 +147,9 @@ class ChatService(Protocol):
     def stop(self) -> None:
         """End the open answer; the text so far is kept."""
 
+    def queued_text(self, chat_id: int) -> str:
+        """What waits to be sent in this chat, "" when nothing does."""
+
     def cancel_queued(self, chat_id: int) -> str:
         """Take the queued message back and return its text."""
 

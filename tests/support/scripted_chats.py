@@ -158,6 +158,9 @@ class ScriptedChats:
         if self.generating_chat is not None:
             self.finish(Finish.STOPPED)
 
+    def queued_text(self, chat_id: int) -> str:
+        return self._queued[1] if self._queued and self._queued[0] == chat_id else ""
+
     def cancel_queued(self, chat_id: int) -> str:
         self._desk.note("chats.cancel_queued", chat_id)
         text = self._queued[1] if self._queued else ""

@@ -11,10 +11,7 @@ from kimi_desktop.ui.chat.transcript_model import Entry
 from kimi_desktop.ui.language import language
 
 SEPARATOR = " · "
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("AnswerWords", text)
+translate = QCoreApplication.translate
 
 
 def stats_words(entry: Entry) -> str:
@@ -28,7 +25,7 @@ def stats_words(entry: Entry) -> str:
         parts.append(tokens_words(stats.tokens))
     if stats.first_token_s is not None:
         seconds = format_duration(stats.first_token_s, language())
-        parts.append(_tr("first token {time}").format(time=seconds))
+        parts.append(translate("AnswerWords", "first token {time}").format(time=seconds))
     parts.append(_finish_words(entry))
     return SEPARATOR.join(parts)
 
@@ -36,8 +33,8 @@ def stats_words(entry: Entry) -> str:
 def tokens_words(count: int) -> str:
     """A number of tokens with its unit."""
     if count == 1:
-        return _tr("1 token")
-    return _tr("{count} tokens").format(count=format_count(count))
+        return translate("AnswerWords", "1 token")
+    return translate("AnswerWords", "{count} tokens").format(count=format_count(count))
 
 
 def fold_words(entry: Entry) -> str:
@@ -46,34 +43,42 @@ def fold_words(entry: Entry) -> str:
     seconds = stats.thinking_s if stats is not None else None
     thinking = entry.is_live and not entry.message.text
     if seconds is None:
-        return _tr("Thinking…") if thinking else _tr("Thought")
-    time = format_duration(max(round(seconds), 1) if seconds >= 10 else seconds, language())
+        return (
+            translate("AnswerWords", "Thinking…")
+            if thinking
+            else translate("AnswerWords", "Thought")
+        )
+    time = format_duration(seconds, language())
     if thinking:
-        return _tr("Thinking… {time}").format(time=time)
-    return _tr("Thought for {time}").format(time=time)
+        return translate("AnswerWords", "Thinking… {time}").format(time=time)
+    return translate("AnswerWords", "Thought for {time}").format(time=time)
 
 
 def notice_words(entry: Entry) -> tuple[str, str]:
     """Why the answer broke off, and what to do."""
     if entry.error is not None:
         return describe_error(entry.error, language())
-    return _tr("The answer broke off."), _tr("The text so far is kept.")
+    return translate("AnswerWords", "The answer broke off."), translate(
+        "AnswerWords", "The text so far is kept."
+    )
 
 
 def _finish_words(entry: Entry) -> str:
     match entry.message.finish:
         case Finish.GENERATING:
             if entry.prefill is not None and not entry.message.text:
-                return _tr("reading the prompt, {done} of {total} tokens").format(
+                return translate(
+                    "AnswerWords", "reading the prompt, {done} of {total} tokens"
+                ).format(
                     done=format_count(entry.prefill.done_tokens),
                     total=format_count(entry.prefill.total_tokens),
                 )
-            return _tr("generating")
+            return translate("AnswerWords", "generating")
         case Finish.END:
-            return _tr("stopped: end")
+            return translate("AnswerWords", "stopped: end")
         case Finish.LENGTH:
-            return _tr("stopped: max tokens reached")
+            return translate("AnswerWords", "stopped: max tokens reached")
         case Finish.STOPPED:
-            return _tr("stopped: by you")
+            return translate("AnswerWords", "stopped: by you")
         case Finish.FAILED:
-            return _tr("stopped: failed")
+            return translate("AnswerWords", "stopped: failed")

@@ -23,6 +23,8 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextFragment,
     QTextLength,
+    QTextList,
+    QTextListFormat,
     QTextTable,
     QTextTableCell,
 )
@@ -52,6 +54,8 @@ GROUND = _USER + 3
 """Block property: a line of code inside prose, painted on a common ground."""
 RULER = _USER + 4
 """Block property: a horizontal line is painted through it."""
+MARK = _USER + 5
+"""Block property: what stands before an item of a list, painted by the pane."""
 
 LIST_INDENT_PX = 20
 QUOTE_INDENT_PX = 16
@@ -169,10 +173,15 @@ def _style_blocks(
     formulas: dict[str, Formula],
 ) -> list[_Edit]:
     edits: list[_Edit] = []
+    lists: dict[int, QTextList] = {}
     block = document.begin()
     previous_format: QTextBlockFormat | None = None
     while block.isValid():
         block_format = block.blockFormat()
+        items = _list_of(block)
+        if items is not None:
+            lists[items.objectIndex()] = items
+            block_format.setProperty(MARK, _mark(items, block))
         following = block.next()
         is_code = block_format.nonBreakableLines()
         _style_block(block, block_format, following, look)
@@ -192,7 +201,28 @@ def _style_blocks(
                 look=look,
             )
         block = following
+    for items in lists.values():  # Qt draws its marks too close to the text
+        unmarked = items.format()
+        unmarked.setStyle(QTextListFormat.Style.ListStyleUndefined)
+        items.setFormat(unmarked)
     return edits
+
+
+def _list_of(block: QTextBlock) -> QTextList | None:
+    return block.textList()
+
+
+def _mark(items: QTextList, block: QTextBlock) -> str:
+    """The mark of an item as Markdown writes it: "-", "3.", "[x]" or "[ ]"."""
+    marker = block.blockFormat().marker()
+    if marker is QTextBlockFormat.MarkerType.Checked:
+        return "[x]"
+    if marker is QTextBlockFormat.MarkerType.Unchecked:
+        return "[ ]"
+    bullets = QTextListFormat.Style
+    if items.format().style() in (bullets.ListDisc, bullets.ListCircle, bullets.ListSquare):
+        return "-"
+    return items.itemText(block).strip()
 
 
 def _style_block(

@@ -18,11 +18,17 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFormat,
     QTextList,
-    QTextListFormat,
     QTextTable,
 )
 
-from kimi_desktop.ui.chat.markdown_render import BOX, GROUND, RULER, SOURCE, fragments
+from kimi_desktop.ui.chat.markdown_render import (
+    BOX,
+    GROUND,
+    MARK,
+    RULER,
+    SOURCE,
+    fragments,
+)
 
 _LINE_SEPARATOR = "\u2028"
 
@@ -107,21 +113,9 @@ def _prefix(block: QTextBlock) -> str:
     items = _list_of(block)
     if items is None:
         return quote
-    style = items.format().style()
-    ordered = style in (
-        QTextListFormat.Style.ListDecimal,
-        QTextListFormat.Style.ListLowerAlpha,
-        QTextListFormat.Style.ListUpperAlpha,
-        QTextListFormat.Style.ListLowerRoman,
-        QTextListFormat.Style.ListUpperRoman,
-    )
-    mark = items.itemText(block).strip() if ordered else "-"
-    box = {
-        block_format.MarkerType.Checked: "[x] ",
-        block_format.MarkerType.Unchecked: "[ ] ",
-    }.get(block_format.marker(), "")
-    indent = "   " * (items.format().indent() - 1)
-    return f"{quote}{indent}{mark} {box}"
+    mark = str(block_format.property(MARK) or "-")
+    mark = f"- {mark}" if mark.startswith("[") else mark
+    return f"{quote}{'   ' * (items.format().indent() - 1)}{mark} "
 
 
 def _fragments(block: QTextBlock, start: int, end: int) -> Iterator[tuple[str, QTextCharFormat]]:

@@ -28,10 +28,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
 
+from kimi_desktop.ui import icons
 from kimi_desktop.ui.chat.markdown_render import (
     ANSWER,
     BOX,
     GROUND,
+    MARK,
     PARAGRAPH_GAP_PX,
     QUOTE_INDENT_PX,
     RULER,
@@ -64,6 +66,8 @@ class _Ornaments:
     grounds: tuple[QRectF, ...] = ()
     quotes: tuple[QRectF, ...] = ()
     rulers: tuple[QRectF, ...] = ()
+    marks: tuple[tuple[QPointF, str, int], ...] = ()
+    """Where the text of a list's item begins (its middle), the mark, and how deep the list is."""
     tables: tuple[tuple[QRectF, tuple[float, ...]], ...] = ()
     """Frame and the tops of the rows after the first."""
 
@@ -212,6 +216,7 @@ class TextPane(QTextBrowser):
         grounds: list[QRectF] = []
         quotes: dict[int, list[QRectF]] = {}
         rulers: list[QRectF] = []
+        marks: list[tuple[QPointF, str, int]] = []
         layout = document.documentLayout()
         width = document.textWidth()
         block = document.begin()
@@ -225,6 +230,10 @@ class TextPane(QTextBrowser):
             if block_format.property(GROUND):
                 left = block.layout().lineAt(0).x() - PARAGRAPH_GAP_PX
                 _join(grounds, QRectF(left, place.top(), width - left, place.height() + 2))
+            if mark := block_format.property(MARK):
+                line = block.layout().lineAt(0)
+                start = QPointF(line.x(), place.top() + line.y() + line.height() / 2)
+                marks.append((start, str(mark), block.textList().format().indent()))
             if block_format.property(RULER):
                 rulers.append(place)
             for fragment in fragments(block):
@@ -236,6 +245,7 @@ class TextPane(QTextBrowser):
             tuple(grounds),
             tuple(bar for bars in quotes.values() for bar in bars),
             tuple(rulers),
+            tuple(marks),
             tuple(
                 _table_lines(document, frame)
                 for frame in document.rootFrame().childFrames()
@@ -256,6 +266,8 @@ class TextPane(QTextBrowser):
         painter.setBrush(color(t.line))
         for ruler in ornaments.rulers:
             painter.drawRect(QRectF(ruler.left(), round(ruler.center().y()), ruler.width(), 1))
+        for start, mark, depth in ornaments.marks:
+            self._paint_mark(painter, start, mark, depth)
         for frame, rows in ornaments.tables:
             outline = QPainterPath()
             outline.addRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
@@ -273,6 +285,30 @@ class TextPane(QTextBrowser):
                 painter.drawLine(QPointF(frame.left() + 1, y), QPointF(frame.right() - 1, y))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawPath(outline)
+
+    def _paint_mark(self, painter: QPainter, start: QPointF, mark: str, depth: int) -> None:
+        """A number, a box, or a bullet by its depth, in the room before the text."""
+        ink = self.palette().color(QPalette.ColorRole.Text)
+        middle = QPointF(start.x() - 12, start.y() + 1)
+        painter.setPen(QPen(ink, 1.25))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if mark.startswith("["):
+            square = QRectF(start.x() - 18, start.y() - 5.5, 12, 12)
+            painter.drawRoundedRect(square, 3, 3)
+            if mark == "[x]":
+                icons.paint(painter, "check", square.topLeft().toPoint(), 12, ink.name())
+        elif mark != "-":
+            painter.setFont(self.document().defaultFont())
+            place = QRectF(start.x() - 66, start.y() - 12, 60, 24)
+            side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(place, side, mark)
+        elif depth % 3 == 1:
+            painter.setBrush(ink)
+            painter.drawEllipse(middle, 2, 2)
+        elif depth % 3 == 2:
+            painter.drawEllipse(middle, 2.25, 2.25)
+        else:
+            painter.fillRect(QRectF(middle.x() - 2, middle.y() - 2, 4, 4), ink)
 
     def _paint_caret(self, painter: QPainter) -> None:
         block = self.document().lastBlock()
