@@ -118,16 +118,20 @@
         <translation>启动模型</translation>
     </message>
     <message>
+        <source>No model is chosen yet.</source>
+        <translation>尚未选择模型。</translation>
+    </message>
+    <message>
+        <source>Choose one</source>
+        <translation>选择一个</translation>
+    </message>
+    <message>
         <source>Starting the engine</source>
         <translation>正在启动引擎</translation>
     </message>
     <message>
         <source>Loading the model into memory</source>
         <translation>正在把模型载入内存</translation>
-    </message>
-    <message>
-        <source>No model is chosen. Go back, or skip.</source>
-        <translation>尚未选择模型。请返回上一步，或跳过。</translation>
     </message>
     <message>
         <source>context {size}</source>

@@ -380,7 +380,9 @@ class MainWindow(QMainWindow):
             self.notices.show_error(problem)
         self._bridge.services.store.problems.clear()
         from kimi_desktop.ui.leftovers import offer_to_end_leftovers  # noqa: PLC0415
+        from kimi_desktop.ui.missing_font import warn_without_chinese_font  # noqa: PLC0415
 
+        warn_without_chinese_font(self.notices)
         offer_to_end_leftovers(self._bridge, self.notices)
 
     def _reason_to_stay(self) -> str:

@@ -128,7 +128,9 @@ def test_skip_and_back_work_on_every_step(qtbot, wizard, bridge):
     qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
     assert wizard.number == 2
     assert not wizard.next_button.isEnabled()
-    qtbot.mouseClick(wizard.back_button, Qt.MouseButton.LeftButton)
+    _, _, start = steps(wizard)
+    assert start.no_model.sentence() == "No model is chosen yet."
+    qtbot.mouseClick(start.no_model.button, Qt.MouseButton.LeftButton)
     assert wizard.number == 1
     qtbot.keyClick(wizard, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
     assert wizard.number == 0

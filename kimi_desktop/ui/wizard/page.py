@@ -34,11 +34,9 @@ class WizardPage(QWidget):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self.steps: tuple[Step, ...] = (
-            MachineStep(bridge),
-            ModelStep(bridge),
-            StartStep(bridge),
-        )
+        start = StartStep(bridge)
+        start.model_wanted.connect(self._back)
+        self.steps: tuple[Step, ...] = (MachineStep(bridge), ModelStep(bridge), start)
         self._stack = QStackedWidget()
         for step in self.steps:
             self._stack.addWidget(_scrolled(step))

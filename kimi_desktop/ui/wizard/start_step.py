@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from kimi_desktop.backends.types import EngineState, EngineStateChanged, EngineStatus, LoadSettings
@@ -20,6 +20,7 @@ from kimi_desktop.ui.widgets.card import Card
 from kimi_desktop.ui.widgets.chip import StateLabel
 from kimi_desktop.ui.widgets.label import SEMIBOLD, ElidedLabel, Label, TextSize
 from kimi_desktop.ui.widgets.memory_bar import MemoryBar
+from kimi_desktop.ui.widgets.message_bar import EmptyState
 from kimi_desktop.ui.widgets.progress_row import ProgressRow
 from kimi_desktop.ui.wizard.step import Step
 
@@ -28,6 +29,8 @@ BUSY = (EngineState.STARTING, EngineState.LOADING)
 
 class StartStep(Step):
     """Next starts the engine; once it runs, Next says hello."""
+
+    model_wanted = Signal()
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
@@ -53,6 +56,9 @@ class StartStep(Step):
         self._ready_note = Label(tone="muted", wrap=True)
         self._card.body.addWidget(self._ready_note)
         self.failure = EngineFailurePanel(bridge)
+        self.no_model = EmptyState("models")
+        self.no_model.button.clicked.connect(self.model_wanted)
+        self.body.addWidget(self.no_model, 1)
         self.body.addWidget(self._card)
         self.body.addWidget(self.failure)
         self.body.addStretch(1)
@@ -100,6 +106,7 @@ class StartStep(Step):
     def retranslate(self) -> None:
         """Set the words."""
         super().retranslate()
+        self.no_model.set_texts(self.tr("No model is chosen yet."), self.tr("Choose one"))
         self._show(self.bridge.services.engine.status)
 
     def _is_loaded(self, status: EngineStatus) -> bool:
@@ -129,10 +136,9 @@ class StartStep(Step):
     def _show(self, status: EngineStatus) -> None:
         model = self.model()
         self._card.setVisible(model is not None)
+        self.no_model.setVisible(model is None)
         if model is None:
-            self.note.setText(self.tr("No model is chosen. Go back, or skip."))
             return
-        self.note.setText("")
         facts = model.facts
         self._name.setText(f"{model.title} {facts.quantization if facts else ''}".strip())
         settings = self.bridge.services.engine.settings_for(model)
