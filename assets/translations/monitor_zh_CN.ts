@@ -1,4 +1,216 @@
 <?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>GraphBoard</name>
+    <message>
+        <source>Graphs</source>
+        <translation>曲线图</translation>
+    </message>
+    <message>
+        <source>The left and right arrow keys read the graphs, Home and End go to the ends.</source>
+        <translation>用左右方向键读取数值，Home 和 End 跳到两端。</translation>
+    </message>
+    <message>
+        <source>No sample</source>
+        <translation>无数据</translation>
+    </message>
+</context>
+<context>
+    <name>Graphs</name>
+    <message>
+        <source>No GPU driver was found, so the engine computes on the CPU: its load and memory stand here instead.</source>
+        <translation>未找到 GPU 驱动，引擎在 CPU 上运行，因此这里显示 CPU 负载和引擎占用的内存。</translation>
+    </message>
+    <message>
+        <source>This machine has no GPU that the engine can use, so it computes on the CPU: its load and memory stand here instead.</source>
+        <translation>本机没有引擎可用的 GPU，引擎在 CPU 上运行，因此这里显示 CPU 负载和引擎占用的内存。</translation>
+    </message>
+    <message>
+        <source>The GPU shares the main memory and its driver does not report its load: what the engine holds and the CPU&apos;s load stand here.</source>
+        <translation>GPU 与系统共用内存，驱动也不提供其负载，因此这里显示引擎占用的内存和 CPU 负载。</translation>
+    </message>
+    <message>
+        <source>The GPU driver does not answer, so nothing can be drawn of the GPU. Look at the machine again in Settings.</source>
+        <translation>GPU 驱动没有响应，无法绘制 GPU 数据。请在设置中重新检测本机。</translation>
+    </message>
+    <message>
+        <source>RAM</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Engine memory</source>
+        <translation>引擎内存</translation>
+    </message>
+    <message>
+        <source>Disk read</source>
+        <translation>磁盘读取</translation>
+    </message>
+    <message>
+        <source>CPU load</source>
+        <translation>CPU 负载</translation>
+    </message>
+    <message>
+        <source>Prefill</source>
+        <translation>预填充</translation>
+    </message>
+    <message>
+        <source>Speed</source>
+        <translation>速度</translation>
+    </message>
+    <message>
+        <source>{count} cores</source>
+        <translation>{count} 核</translation>
+    </message>
+    <message>
+        <source>Decode</source>
+        <translation>解码</translation>
+    </message>
+    <message>
+        <source>tok/s</source>
+        <translation>词元/秒</translation>
+    </message>
+    <message>
+        <source>Nothing was generated in this time.</source>
+        <translation>这段时间内没有生成内容。</translation>
+    </message>
+    <message>
+        <source>In use</source>
+        <translation>已用</translation>
+    </message>
+    <message>
+        <source>Total</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <source>Private</source>
+        <translation>私有</translation>
+    </message>
+    <message>
+        <source>Without the pages of the model&apos;s file</source>
+        <translation>不含模型文件映射的页面</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>1 core</source>
+        <translation>1 核</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>引擎</translation>
+    </message>
+    <message>
+        <source>No engine ran in this time.</source>
+        <translation>这段时间内没有引擎在运行。</translation>
+    </message>
+    <message>
+        <source>This system does not report it.</source>
+        <translation>系统不提供此数据。</translation>
+    </message>
+    <message>
+        <source>The driver does not report it.</source>
+        <translation>驱动不提供此数据。</translation>
+    </message>
+    <message>
+        <source>{size} each</source>
+        <translation>各 {size}</translation>
+    </message>
+    <message>
+        <source>VRAM</source>
+        <translation>显存</translation>
+    </message>
+    <message>
+        <source>GPU load</source>
+        <translation>GPU 负载</translation>
+    </message>
+    <message>
+        <source>limit {watts} W</source>
+        <translation>上限 {watts} W</translation>
+    </message>
+    <message>
+        <source>GPU power</source>
+        <translation>GPU 功耗</translation>
+    </message>
+</context>
+<context>
+    <name>MonitorPage</name>
+    <message>
+        <source>Monitor</source>
+        <translation>监控</translation>
+    </message>
+    <message>
+        <source>Time shown</source>
+        <translation>显示的时段</translation>
+    </message>
+    <message>
+        <source>5 min</source>
+        <translation>5 分钟</translation>
+    </message>
+    <message>
+        <source>1 h</source>
+        <translation>1 小时</translation>
+    </message>
+    <message>
+        <source>Session</source>
+        <translation>本次运行</translation>
+    </message>
+    <message>
+        <source>Export CSV</source>
+        <translation>导出 CSV</translation>
+    </message>
+    <message>
+        <source>Show folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Choose another place</source>
+        <translation>另选位置</translation>
+    </message>
+    <message>
+        <source>The first sample arrives within a second.</source>
+        <translation>第一份数据将在一秒内到达。</translation>
+    </message>
+    <message>
+        <source>Export the samples of this session</source>
+        <translation>导出本次运行的监控数据</translation>
+    </message>
+    <message>
+        <source>Table (*.csv)</source>
+        <translation>表格 (*.csv)</translation>
+    </message>
+    <message>
+        <source>The samples of this session are saved.</source>
+        <translation>本次运行的监控数据已保存。</translation>
+    </message>
+    <message>
+        <source>Engine: {state}</source>
+        <translation>引擎：{state}</translation>
+    </message>
+    <message>
+        <source>{running} running · {waiting} waiting</source>
+        <translation>{running} 个进行中 · {waiting} 个等待</translation>
+    </message>
+</context>
+<context>
+    <name>PhaseStrip</name>
+    <message>
+        <source>Idle</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <source>Load</source>
+        <translation>加载</translation>
+    </message>
+    <message>
+        <source>Prefill</source>
+        <translation>预填充</translation>
+    </message>
+    <message>
+        <source>Decode</source>
+        <translation>解码</translation>
+    </message>
+</context>
 </TS>
