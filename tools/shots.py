@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +59,7 @@ from tests.support import scripted_data  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
 from tools.component_sheet import ComponentSheet  # noqa: E402
 
+SETTLE_S = 0.2
 NORMAL, LARGE = QSize(1280, 800), QSize(1920, 1080)
 
 
@@ -95,15 +97,22 @@ class Studio:
         self.language = LanguageSwitch(app)
         self._wanted = wanted
         self.taken = 0
+        self._homes = tempfile.TemporaryDirectory(prefix="kimi-shots-")
+
+    def home(self) -> Path:
+        """A fresh profile's folder, gone at the end."""
+        return Path(tempfile.mkdtemp(dir=self._homes.name))
 
     def wants(self, name: str) -> bool:
         """It was asked for, or everything was."""
         return not self._wanted or any(name.startswith(wish) for wish in self._wanted)
 
     def settle(self) -> None:
-        """Let layouts, timers and queued signals come to rest."""
-        for _ in range(4):
+        """Let layouts, queued signals and the timers of a streaming answer come to rest."""
+        end = time.monotonic() + SETTLE_S
+        while time.monotonic() < end:
             self.app.processEvents()
+            time.sleep(0.005)
 
     def take(self, widget: QWidget, name: str, look: Look) -> None:
         """Save the picture."""
@@ -143,19 +152,13 @@ class Studio:
             self.settle()
 
 
-def _home() -> Path:
-    return Path(tempfile.mkdtemp(prefix="kimi-shots-"))
-
-
 def _answering(services: ScriptedServices, look: Look) -> None:
     """An answer is being written in the newest chat."""
     chat_id = services.chats.chats()[0].id
-    services.chats.send(
-        chat_id, scripted_data.QUESTION.zh if look.chinese else scripted_data.QUESTION.en
-    )
+    question, answer = scripted_data.FOLLOW_UP, scripted_data.OPEN_ANSWER
+    services.chats.send(chat_id, question.zh if look.chinese else question.en)
     services.chats.stream(reasoning="...")
-    text = scripted_data.ANSWER.zh if look.chinese else scripted_data.ANSWER.en
-    services.chats.stream(text[: len(text) - 20])
+    services.chats.stream(answer.zh if look.chinese else answer.en)
 
 
 def shoot_pages(studio: Studio, look: Look) -> None:
@@ -165,7 +168,7 @@ def shoot_pages(studio: Studio, look: Look) -> None:
             continue
         sizes = (("", NORMAL), ("-1920x1080", LARGE)) if name == "chat" else (("", NORMAL),)
         for suffix, size in sizes:
-            services = lived_in(_home(), zh=look.chinese)
+            services = lived_in(studio.home(), zh=look.chinese)
             if name == "serve":
                 services.serve.switch_on()
             with studio.window(services, look, name, size) as (window, bridge):
@@ -182,7 +185,7 @@ def shoot_wizard(studio: Studio, look: Look) -> None:
         if not studio.wants(name):
             continue
         machine = scripted_data.two_gpu_box()
-        services = ScriptedServices(_home(), machine=machine)
+        services = ScriptedServices(studio.home(), machine=machine)
         with studio.window(services, look) as (window, bridge):
             services.machine.set_machine(machine)
             if number == 2:
@@ -197,7 +200,7 @@ def shoot_wizard(studio: Studio, look: Look) -> None:
 def shoot_failure(studio: Studio, look: Look) -> None:
     """The engine's failure over a page."""
     if studio.wants("failure"):
-        services = lived_in(_home(), zh=look.chinese)
+        services = lived_in(studio.home(), zh=look.chinese)
         broken = services.models.models[-1].problem
         assert broken is not None
         services.engine.set_failed(services.models.models[1], broken)
@@ -215,7 +218,7 @@ def shoot_overlays(studio: Studio, look: Look) -> None:
     )
     for name, show in overlays:
         if studio.wants(name):
-            with studio.window(lived_in(_home(), zh=look.chinese), look) as (window, _):
+            with studio.window(lived_in(studio.home(), zh=look.chinese), look) as (window, _):
                 show(window)
                 studio.take(window, name, look)
 

@@ -136,7 +136,9 @@ def wrong_entries(found: list[Entry]) -> list[str]:
     """Strings that are missing, unfinished, or whose fields differ from the source's."""
     problems = []
     for entry in found:
-        if not entry.finished or not entry.translations or not all(entry.translations):
+        # Between sentences English has a space, Chinese nothing.
+        missing = bool(entry.source.strip()) and not all(entry.translations)
+        if not entry.finished or not entry.translations or missing:
             problems.append(f"{entry.name} is not translated")
             continue
         for text in entry.translations:

@@ -339,6 +339,19 @@ print(f"{ram + gpu:.1f} GB")
 可见，每把一个专家层移进显存，每个词元大约节省半毫秒。
 """,
 )
+FOLLOW_UP = NamedText("And what should I change first?", "那我应该先改什么？")
+OPEN_ANSWER = NamedText(
+    """Move expert layers back to VRAM, **one step at a time**:
+
+1. Lower the number of expert layers in RAM until about 10% of VRAM is free.
+2. Keep the context as it is. With latent attention the cache is small.
+3. Compare tokens per second""",
+    """把专家层移回显存，**每次只改一步**：
+
+1. 减少内存中的专家层数，直到显存剩余约 10%。
+2. 上下文保持不变。潜在注意力的缓存很小。
+3. 比较每秒词元数""",
+)
 TITLES = (
     (NamedText("Where decode time goes", "解码时间花在哪里"), 0.4),
     (NamedText("Translate release notes", "翻译发布说明"), 3.5),

@@ -68,6 +68,8 @@ def test_texts_that_cannot_be_collected_are_found(code, wrong):
     [
         ("Close", "关闭", True, False),
         ("Close", "", True, True),
+        (" ", "", True, False),
+        (" ", "", False, True),
         ("Close", "关闭", False, True),
         ("{count} files", "{count} 个文件", True, False),
         ("{count} files", "{n} 个文件", True, True),
