@@ -1,4 +1,413 @@
 <?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>DetailsPane</name>
+    <message>
+        <source>Open in Plan</source>
+        <translation>在规划页打开</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>在文件夹中显示</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Comes with</source>
+        <translation>附带文件</translation>
+    </message>
+    <message>
+        <source>Path</source>
+        <translation>路径</translation>
+    </message>
+    <message>
+        <source>demo, a base model</source>
+        <translation>演示用，基础模型</translation>
+    </message>
+    <message>
+        <source>Chat with it</source>
+        <translation>与它对话</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>File size</source>
+        <translation>文件大小</translation>
+    </message>
+    <message>
+        <source>{count} of {total}</source>
+        <translation>{count} / {total}</translation>
+    </message>
+    <message>
+        <source>Parts</source>
+        <translation>分卷</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>Parameters</source>
+        <translation>参数量</translation>
+    </message>
+    <message>
+        <source>Architecture</source>
+        <translation>架构</translation>
+    </message>
+    <message>
+        <source>Layers</source>
+        <translation>层数</translation>
+    </message>
+    <message>
+        <source>{count}, {used} per token</source>
+        <translation>{count} 个，每词元激活 {used} 个</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>专家</translation>
+    </message>
+    <message>
+        <source>{count} tokens</source>
+        <translation>{count} 词元</translation>
+    </message>
+    <message>
+        <source>Trained context</source>
+        <translation>训练上下文</translation>
+    </message>
+    <message>
+        <source>{count} bytes per token</source>
+        <translation>每词元 {count} 字节</translation>
+    </message>
+    <message>
+        <source>KV cache (f16)</source>
+        <translation>KV 缓存（f16）</translation>
+    </message>
+    <message>
+        <source>in the file</source>
+        <translation>文件自带</translation>
+    </message>
+    <message>
+        <source>none in the file</source>
+        <translation>文件中没有</translation>
+    </message>
+    <message>
+        <source>Chat template</source>
+        <translation>对话模板</translation>
+    </message>
+    <message>
+        <source>Thinking</source>
+        <translation>思考</translation>
+    </message>
+    <message>
+        <source>yes</source>
+        <translation>支持</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>不支持</translation>
+    </message>
+</context>
+<context>
+    <name>DropVeil</name>
+    <message>
+        <source>Drop to add the folder to the library</source>
+        <translation>松开即可把该文件夹加入模型库</translation>
+    </message>
+</context>
+<context>
+    <name>FolderList</name>
+    <message>
+        <source>Folders</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>no models found</source>
+        <translation>未发现模型</translation>
+    </message>
+    <message>
+        <source>{count} models, {size}</source>
+        <translation>{count} 个模型，{size}</translation>
+    </message>
+</context>
+<context>
+    <name>LibraryTable</name>
+    <message>
+        <source>Chat with it</source>
+        <translation>与它对话</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>Open in Plan</source>
+        <translation>在规划页打开</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>在文件夹中显示</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Sort by</source>
+        <translation>排序方式</translation>
+    </message>
+</context>
+<context>
+    <name>LibraryTableModel</name>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Quantization</source>
+        <translation>量化</translation>
+    </message>
+    <message>
+        <source>Parts</source>
+        <translation>分卷</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>Architecture</source>
+        <translation>架构</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>{count} of {total} parts</source>
+        <translation>分卷 {count} / {total}</translation>
+    </message>
+</context>
+<context>
+    <name>LibraryView</name>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Filter</source>
+        <translation>筛选</translation>
+    </message>
+    <message>
+        <source>Filter the library</source>
+        <translation>筛选模型库</translation>
+    </message>
+    <message>
+        <source>Read the folders again</source>
+        <translation>重新读取文件夹</translation>
+    </message>
+    <message>
+        <source>Add a folder…</source>
+        <translation>添加文件夹…</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>模型库</translation>
+    </message>
+    <message>
+        <source>Enter starts the model, the menu key has more</source>
+        <translation>按 Enter 启动模型，按菜单键查看更多操作</translation>
+    </message>
+    <message>
+        <source>No model yet. Add a folder that holds GGUF files, or drop one here.</source>
+        <translation>还没有模型。请添加存放 GGUF 文件的文件夹，或把它拖到这里。</translation>
+    </message>
+    <message>
+        <source>No model matches “{words}”.</source>
+        <translation>没有与“{words}”匹配的模型。</translation>
+    </message>
+    <message>
+        <source>Clear the filter</source>
+        <translation>清除筛选</translation>
+    </message>
+</context>
+<context>
+    <name>ModelRow</name>
+    <message>
+        <source>Running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>Loading</source>
+        <translation>加载中</translation>
+    </message>
+    <message>
+        <source>Ready</source>
+        <translation>就绪</translation>
+    </message>
+    <message>
+        <source>Incomplete</source>
+        <translation>不完整</translation>
+    </message>
+    <message>
+        <source>Damaged</source>
+        <translation>已损坏</translation>
+    </message>
+    <message>
+        <source>Companion</source>
+        <translation>附属文件</translation>
+    </message>
+    <message>
+        <source>Projector</source>
+        <translation>投影器</translation>
+    </message>
+    <message>
+        <source>imatrix</source>
+        <translation>重要性矩阵</translation>
+    </message>
+    <message>
+        <source>Adapter</source>
+        <translation>适配器</translation>
+    </message>
+    <message>
+        <source>Vocabulary</source>
+        <translation>词表</translation>
+    </message>
+    <message>
+        <source>The part of a model that sees images or hears sound.</source>
+        <translation>模型中负责看图或听声音的部分。</translation>
+    </message>
+    <message>
+        <source>Changes how a model answers; no model of its own.</source>
+        <translation>用来改变模型的回答方式，本身不是模型。</translation>
+    </message>
+    <message>
+        <source>Needed to make quantizations, not to run a model.</source>
+        <translation>用于制作量化，运行模型时不需要。</translation>
+    </message>
+    <message>
+        <source>A tokenizer without weights.</source>
+        <translation>只有分词器，没有权重。</translation>
+    </message>
+    <message>
+        <source>demo</source>
+        <translation>演示</translation>
+    </message>
+    <message>
+        <source>for {name}</source>
+        <translation>用于 {name}</translation>
+    </message>
+</context>
+<context>
+    <name>ModelsPage</name>
+    <message>
+        <source>{path} is in the library already; it is read again.</source>
+        <translation>{path} 已在模型库中，正在重新读取。</translation>
+    </message>
+    <message>
+        <source>{name} goes with a model; it is not started by itself.</source>
+        <translation>{name} 是模型的附属文件，不能单独启动。</translation>
+    </message>
+    <message>
+        <source>This system has no file manager that opens {path}.</source>
+        <translation>系统中没有可打开 {path} 的文件管理器。</translation>
+    </message>
+    <message>
+        <source>Copied: {path}</source>
+        <translation>已复制：{path}</translation>
+    </message>
+    <message>
+        <source>Folder with GGUF files</source>
+        <translation>存放 GGUF 文件的文件夹</translation>
+    </message>
+    <message>
+        <source>{done} of {total} models read</source>
+        <translation>已读取 {done} / {total} 个模型</translation>
+    </message>
+    <message>
+        <source>{name} is ready.</source>
+        <translation>{name} 已就绪。</translation>
+    </message>
+    <message>
+        <source>Looking through {count} folders for GGUF files</source>
+        <translation>正在 {count} 个文件夹中查找 GGUF 文件</translation>
+    </message>
+    <message>
+        <source>{count} models, {size}</source>
+        <translation>{count} 个模型，{size}</translation>
+    </message>
+</context>
+<context>
+    <name>OfferCard</name>
+    <message>
+        <source>Checking every byte (SHA-256)</source>
+        <translation>正在校验每个字节（SHA-256）</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+</context>
+<context>
+    <name>Offers</name>
+    <message>
+        <source>Demo model: Gemma 3 270M</source>
+        <translation>演示模型：Gemma 3 270M</translation>
+    </message>
+    <message>
+        <source>Comes with the app, 253 MB, starts in a second. A base model: it continues text and is no assistant.</source>
+        <translation>随应用附带，253 MB，一秒即可启动。这是基础模型：只会续写文本，不是助手。</translation>
+    </message>
+    <message>
+        <source>Install</source>
+        <translation>安装</translation>
+    </message>
+    <message>
+        <source>Putting the demo model together</source>
+        <translation>正在组装演示模型</translation>
+    </message>
+    <message>
+        <source>Small chat model: Qwen3 0.6B</source>
+        <translation>小型对话模型：Qwen3 0.6B</translation>
+    </message>
+    <message>
+        <source>Answers questions. Downloaded from Hugging Face, hf-mirror or ModelScope, whichever answers, and checked by its SHA-256.</source>
+        <translation>能回答问题。从 Hugging Face、hf-mirror 或魔搭下载（哪个可用就用哪个），并以 SHA-256 校验。</translation>
+    </message>
+    <message>
+        <source>Download</source>
+        <translation>下载</translation>
+    </message>
+    <message>
+        <source>Downloading the small chat model</source>
+        <translation>正在下载小型对话模型</translation>
+    </message>
+</context>
+<context>
+    <name>_FolderRow</name>
+    <message>
+        <source>default</source>
+        <translation>默认</translation>
+    </message>
+    <message>
+        <source>Open {path}</source>
+        <translation>打开 {path}</translation>
+    </message>
+    <message>
+        <source>Forget {path}</source>
+        <translation>移除 {path}</translation>
+    </message>
+    <message>
+        <source>Forget this folder. Its files stay where they are.</source>
+        <translation>从模型库移除此文件夹，其中的文件保持原样。</translation>
+    </message>
+</context>
 </TS>

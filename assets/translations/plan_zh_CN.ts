@@ -219,9 +219,8 @@
         <translation>权重与 KV 可容纳</translation>
     </message>
     <message>
-        <source> </source>
-        <comment>between two sentences</comment>
-        <translation></translation>
+        <source>{first} {second}</source>
+        <translation>{first}{second}</translation>
     </message>
     <message>
         <source>, </source>

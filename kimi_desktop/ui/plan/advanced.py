@@ -29,7 +29,7 @@ class Fold(Focusable, QPushButton):
         super().__init__(parent)
         self._summary = ""
         self.setCheckable(True)
-        self.setAutoDefault(False)
+        self.setAutoDefault(True)
         self.setFixedHeight(FOLD_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)

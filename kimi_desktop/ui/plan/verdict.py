@@ -103,8 +103,11 @@ def judge(
 
 def _sentences(sentences: Sequence[str]) -> str:
     """One after the other; Chinese puts no space between."""
-    gap = QCoreApplication.translate("PlanVerdict", " ", "between two sentences")
-    return gap.join(sentences)
+    both = QCoreApplication.translate("PlanVerdict", "{first} {second}")
+    text = ""
+    for sentence in sentences:
+        text = both.format(first=text, second=sentence) if text else sentence
+    return text
 
 
 def _listed(items: Sequence[str]) -> str:

@@ -1,0 +1,246 @@
+"""The model that the cursor is on: what its header says, and what can be done with it. Qt."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from kimi_desktop.backends.types import EngineState, EngineStatus
+from kimi_desktop.base.units import (
+    format_context,
+    format_count,
+    format_file_size,
+    format_gib,
+    format_parameters,
+)
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.ui.models.library_table import RowAction
+from kimi_desktop.ui.models.rows import (
+    Row,
+    companion_sentence,
+    companion_word,
+    is_running,
+    note_of,
+    problem_of,
+    state_of,
+)
+from kimi_desktop.ui.widgets.button import Button, ButtonKind
+from kimi_desktop.ui.widgets.card import Surface
+from kimi_desktop.ui.widgets.chip import Chip
+from kimi_desktop.ui.widgets.label import MEDIUM, SEMIBOLD, ElidedLabel, Label, TextSize
+
+
+class DetailsPane(Surface):
+    """``wanted`` fires with an action and the model shown."""
+
+    wanted = Signal(object, object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, tone="panel", edges="l")
+        self._row: Row | None = None
+        self._status = EngineStatus(EngineState.STOPPED)
+        self.title = Label(size=TextSize.HEADING, weight=SEMIBOLD, wrap=True)
+        self._quantization = Label(size=TextSize.SMALL, tone="muted", mono=True)
+        self._note = ElidedLabel(size=TextSize.SMALL, tone="muted")
+        self.chip = Chip()
+        self.problem = Label(wrap=True)
+        self.advice = Label(wrap=True, tone="muted")
+        self.start = Button(kind=ButtonKind.PRIMARY, icon="play")
+        self.plan = Button(icon="plan")
+        self.folder = Button(icon="folder", kind=ButtonKind.QUIET, small=True)
+        self.copy = Button(icon="copy", kind=ButtonKind.QUIET, small=True)
+        self._facts = QGridLayout()
+        self._cells: list[tuple[Label, Label]] = []
+        self._companions_title = Label(size=TextSize.SMALL, tone="muted")
+        self._companions = Label(wrap=True)
+        self._path_title = Label(size=TextSize.SMALL, tone="muted")
+        self.path = Label(size=TextSize.SMALL, mono=True, wrap=True)
+        self._arrange()
+        for button, action in (
+            (self.start, RowAction.START),
+            (self.plan, RowAction.PLAN),
+            (self.folder, RowAction.SHOW),
+            (self.copy, RowAction.COPY),
+        ):
+            button.clicked.connect(lambda _=False, a=action: self._ask(a))
+        self.retranslate()
+
+    def show_row(self, row: Row | None) -> None:
+        """Show a model; None empties the pane."""
+        self._row = row
+        self.setVisible(row is not None)
+        if row is not None:
+            self._show()
+
+    def show_status(self, status: EngineStatus) -> None:
+        """The engine's state changes the first button and the chip."""
+        self._status = status
+        if self._row is not None:
+            self._show_state(self._row)
+
+    def facts(self) -> dict[str, str]:
+        """What the grid says."""
+        return {name.text(): value.text() for name, value in self._cells if not name.isHidden()}
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        self.plan.setText(self.tr("Open in Plan"))
+        self.folder.setText(self.tr("Show in folder"))
+        self.copy.setText(self.tr("Copy path"))
+        self._companions_title.setText(self.tr("Comes with"))
+        self._path_title.setText(self.tr("Path"))
+        self.path.setAccessibleName(self.tr("Path"))
+        self.show_row(self._row)
+
+    def _arrange(self) -> None:
+        self._facts.setHorizontalSpacing(12)
+        self._facts.setVerticalSpacing(4)
+        self._facts.setColumnStretch(1, 1)
+        line = _row(self.chip, self._quantization)
+        line.addWidget(self._note, 1)
+        head = _column(4, self.title)
+        head.addLayout(line)
+        buttons = _row(self.start, self.plan)
+        buttons.addStretch(1)
+        small = _row(self.folder, self.copy, spacing=4)
+        small.addStretch(1)
+        small.setContentsMargins(-8, 0, 0, 0)  # the quiet buttons' icons in line with the rest
+        inside = QWidget()
+        layout = QVBoxLayout(inside)
+        layout.setContentsMargins(16, 16, 16, 16)
+        layout.setSpacing(12)
+        for part in (
+            head,
+            _column(2, self.problem, self.advice),
+            buttons,
+            self._facts,
+            _column(2, self._companions_title, self._companions),
+            _column(2, self._path_title, self.path),
+        ):
+            layout.addLayout(part)
+        layout.addSpacing(-8)
+        layout.addLayout(small)
+        layout.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.viewport().setAutoFillBackground(False)
+        area.setWidget(inside)
+        inside.setAutoFillBackground(False)  # setWidget switches it on
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(1, 0, 0, 0)
+        outer.addWidget(area)
+
+    def _show(self) -> None:
+        row = self._row
+        assert row is not None
+        model, facts = row.model, row.model.facts
+        self.title.setText(model.title)
+        self._quantization.setText(facts.quantization if facts else "")
+        self._quantization.setVisible(bool(facts and facts.quantization))
+        self._note.setText(self.tr("demo, a base model") if model.is_starter else note_of(row))
+        problem, advice = problem_of(model)
+        if model.companion is not None and not problem:
+            advice = companion_sentence(model.companion)
+        self.problem.setText(_breakable(problem))
+        self.problem.set_tone("bad" if model.state is ModelState.BROKEN else "warn")
+        self.problem.setVisible(bool(problem))
+        self.advice.setText(advice)
+        self.advice.setVisible(bool(advice))
+        self._show_state(row)
+        self._show_facts(model)
+        self._companions_title.setVisible(bool(row.companions))
+        self._companions.setVisible(bool(row.companions))
+        self._companions.setText("\n".join(_companion_line(one) for one in row.companions))
+        self.path.setText(_breakable(str(model.path)))
+
+    def _show_state(self, row: Row) -> None:
+        ready = row.model.state is ModelState.READY
+        running = is_running(row.model, self._status)
+        self.chip.show_verdict(*state_of(row, self._status))
+        self.start.setText(self.tr("Chat with it") if running else self.tr("Start"))
+        self.start.set_icon("chat" if running else "play")
+        self.start.setVisible(ready)
+        self.plan.setVisible(ready and row.model.facts is not None)
+
+    def _show_facts(self, model: LocalModel) -> None:
+        rows = [(self.tr("File size"), format_file_size(model.size_bytes))]
+        if model.parts_total > 1:
+            of = self.tr("{count} of {total}")
+            parts = of.format(count=model.parts_present, total=model.parts_total)
+            rows.append((self.tr("Parts"), parts))
+        if model.facts is not None:
+            rows += self._header_facts(model.facts)
+        while len(self._cells) < len(rows):
+            name = Label(size=TextSize.SMALL, tone="muted")
+            value = Label(size=TextSize.SMALL, weight=MEDIUM, wrap=True)
+            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+            line = len(self._cells)
+            self._facts.addWidget(name, line, 0, Qt.AlignmentFlag.AlignTop)
+            self._facts.addWidget(value, line, 1)
+            self._cells.append((name, value))
+        for number, (name, value) in enumerate(self._cells):
+            there = number < len(rows)
+            name.setVisible(there)
+            value.setVisible(there)
+            name.setText(rows[number][0] if there else "")
+            value.setText(rows[number][1] if there else "")
+
+    def _header_facts(self, facts: ModelFacts) -> list[tuple[str, str]]:
+        rows = [
+            (self.tr("Weights"), format_gib(facts.weights_bytes)),
+            (self.tr("Parameters"), format_parameters(facts.parameter_count)),
+            (self.tr("Architecture"), facts.architecture),
+            (self.tr("Layers"), format_count(facts.n_layer)),
+        ]
+        if facts.n_expert:
+            experts = self.tr("{count}, {used} per token")
+            text = experts.format(count=format_count(facts.n_expert), used=facts.n_expert_used)
+            rows.append((self.tr("Experts"), text))
+        if facts.context_train:
+            tokens = self.tr("{count} tokens").format(count=format_context(facts.context_train))
+            rows.append((self.tr("Trained context"), tokens))
+        if facts.kv_bytes_per_token:
+            size = self.tr("{count} bytes per token").format(
+                count=format_count(facts.kv_bytes_per_token)
+            )
+            rows.append((self.tr("KV cache (f16)"), size))
+        template = self.tr("in the file") if facts.chat_template else self.tr("none in the file")
+        rows.append((self.tr("Chat template"), template))
+        if facts.chat_template:
+            rows.append(
+                (self.tr("Thinking"), self.tr("yes") if facts.has_thinking else self.tr("no"))
+            )
+        return rows
+
+    def _ask(self, action: RowAction) -> None:
+        if self._row is not None:
+            self.wanted.emit(action, self._row.model)
+
+
+def _row(*widgets: QWidget, spacing: int = 8) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(spacing)
+    for widget in widgets:
+        row.addWidget(widget)
+    return row
+
+
+def _column(spacing: int, *widgets: QWidget) -> QVBoxLayout:
+    column = QVBoxLayout()
+    column.setSpacing(spacing)
+    for widget in widgets:
+        column.addWidget(widget)
+    return column
+
+
+def _companion_line(companion: LocalModel) -> str:
+    assert companion.companion is not None
+    kind = companion_word(companion.companion)
+    return f"{companion.title} · {kind} · {format_file_size(companion.size_bytes)}"
+
+
+def _breakable(path: str) -> str:
+    """A path that may wrap after its separators (zero-width spaces, invisible)."""
+    return path.replace("/", "/\u200b").replace("\\", "\\\u200b").replace("-", "-\u200b")

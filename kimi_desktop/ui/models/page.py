@@ -1,0 +1,248 @@
+"""The Models page: the local library, its folders, and models that are one press away. Qt thread.
+
+The library is what exists now. Catalogue and download queue will be further views beside it, in
+the same place under the header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtGui import (
+    QDesktopServices,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
+
+from kimi_desktop.backends.types import EngineStateChanged
+from kimi_desktop.base.events import Event
+from kimi_desktop.base.units import format_file_size
+from kimi_desktop.models.types import (
+    LibraryChanged,
+    LocalModel,
+    ModelState,
+    ScanProgressed,
+    StarterProgress,
+)
+from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.model_picker import select_model
+from kimi_desktop.ui.models.details import DetailsPane
+from kimi_desktop.ui.models.drop import DropVeil, dropped_file, dropped_folders
+from kimi_desktop.ui.models.library_table import RowAction
+from kimi_desktop.ui.models.library_view import LibraryView
+from kimi_desktop.ui.models.rows import Row, is_running, rows_of
+
+DETAILS_WIDTH, LEAST_DETAILS = 320, 280
+DETAILS_SHARE = 0.3
+
+
+class ModelsPage(QWidget):
+    """See the module."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._scanning = False
+        self.library = LibraryView(bridge)
+        self.details = DetailsPane()
+        self.veil = DropVeil(self)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.library, 1)
+        layout.addWidget(self.details)
+        self.setAcceptDrops(True)
+        self._connect()
+        self.retranslate()
+        self.library.table.select(bridge.settings.models.selected)
+        self._take_library()
+        self._take_status()
+
+    # Qt
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Words follow the language."""
+        if event.type() is QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The details take their share."""
+        super().resizeEvent(event)
+        wanted = round(self.width() * DETAILS_SHARE)
+        self.details.setFixedWidth(max(LEAST_DETAILS, min(DETAILS_WIDTH, wanted)))
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """GGUF files and folders may be dropped."""
+        if dropped_folders(event.mimeData()):
+            event.setDropAction(Qt.DropAction.LinkAction)
+            event.accept()
+            self.veil.appear()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Gone again."""
+        del event
+        self.veil.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Add the folders; a dropped file's row is shown when it was read."""
+        self.veil.hide()
+        event.accept()
+        file = dropped_file(event.mimeData())
+        if file is not None:
+            self.library.table.select(str(file))
+        for folder in dropped_folders(event.mimeData()):
+            self.add_folder(folder)
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        self.library.retranslate()
+        self.details.retranslate()
+        self._say_note()
+
+    # what the user does
+
+    def refresh(self) -> None:
+        """Read the folders again."""
+        self._begin_scan()
+        self._bridge.watch(
+            self._bridge.services.models.scan(), self._on_scanned, self._on_scan_failed
+        )
+
+    def add_folder(self, folder: Path) -> None:
+        """Look into one more folder; one that is looked into already is read again."""
+        models = self._bridge.services.models
+        if any(folder == known or folder.is_relative_to(known) for known in models.folders):
+            self._bridge.navigation.tell(
+                self.tr("{path} is in the library already; it is read again.").format(path=folder)
+            )
+            self.refresh()
+            return
+        self._begin_scan()
+        self._bridge.watch(models.add_folder(folder), self._on_scanned, self._on_scan_failed)
+
+    def act(self, action: RowAction, model: LocalModel) -> None:
+        """Carry out an action of a row."""
+        {
+            RowAction.START: self._start,
+            RowAction.PLAN: self._plan,
+            RowAction.SHOW: lambda one: self._open(one.path.parent),
+            RowAction.COPY: self._copy,
+        }[action](model)
+
+    def _start(self, model: LocalModel) -> None:
+        go = self._bridge.navigation
+        engine = self._bridge.services.engine
+        if model.problem is not None:
+            go.report(model.problem)
+        elif model.state is not ModelState.READY:
+            go.tell(
+                self.tr("{name} goes with a model; it is not started by itself.").format(
+                    name=model.title
+                )
+            )
+        elif is_running(model, engine.status):
+            go.new_chat()
+        else:
+            select_model(self._bridge, model)
+            go.start_engine(engine.settings_for(model))
+
+    def _plan(self, model: LocalModel) -> None:
+        self._bridge.navigation.open_plan(model.id)
+
+    def _open(self, folder: Path) -> None:
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            text = self.tr("This system has no file manager that opens {path}.")
+            self._bridge.navigation.tell(text.format(path=folder))
+
+    def _copy(self, model: LocalModel) -> None:
+        QGuiApplication.clipboard().setText(str(model.path))
+        self._bridge.navigation.tell(self.tr("Copied: {path}").format(path=model.path))
+
+    def _choose_folder(self) -> None:
+        name = QFileDialog.getExistingDirectory(self, self.tr("Folder with GGUF files"))
+        if name:
+            self.add_folder(Path(name))
+
+    def _forget(self, folder: Path) -> None:
+        self._begin_scan()
+        operation = self._bridge.services.models.remove_folder(folder)
+        self._bridge.watch(operation, self._on_scanned, self._on_scan_failed)
+
+    # what happened
+
+    def _connect(self) -> None:
+        view = self.library
+        view.table.wanted.connect(self.act)
+        view.table.selected.connect(self._on_selected)
+        view.add_wanted.connect(self._choose_folder)
+        view.refresh_wanted.connect(self.refresh)
+        view.folders.open_wanted.connect(self._open)
+        view.folders.forget_wanted.connect(self._forget)
+        view.offers.finished.connect(self._on_offer_finished)
+        self.details.wanted.connect(self.act)
+        self._bridge.happened.connect(self._on_event)
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, LibraryChanged):
+            self._take_library()
+        elif isinstance(event, EngineStateChanged):
+            self._take_status()
+        elif isinstance(event, ScanProgressed) and self._scanning:
+            text = self.tr("{done} of {total} models read")
+            self.library.header.set_note(text.format(done=event.done, total=event.total))
+        elif isinstance(event, StarterProgress):
+            self.library.offers.show_progress(event)
+
+    def _on_selected(self, row: Row | None) -> None:
+        self.details.show_row(row)
+
+    def _on_offer_finished(self, model: LocalModel) -> None:
+        self.library.table.select(model.id)
+        self._bridge.navigation.tell(self.tr("{name} is ready.").format(name=model.title))
+
+    def _begin_scan(self) -> None:
+        self._scanning = True
+        self.library.refresh.setEnabled(False)
+        self._say_note()
+
+    def _on_scanned(self, models: Sequence[LocalModel]) -> None:
+        del models  # LibraryChanged brings them, whoever asked for the scan
+        self._end_scan()
+
+    def _on_scan_failed(self, error: BaseException) -> None:
+        self._end_scan()
+        self._bridge.navigation.report(error)
+
+    def _end_scan(self) -> None:
+        self._scanning = False
+        self.library.refresh.setEnabled(True)
+        self._say_note()
+
+    def _take_library(self) -> None:
+        services = self._bridge.services.models
+        self.library.show_library(rows_of(services.models), services.models, services.folders)
+        self._say_note()
+
+    def _take_status(self) -> None:
+        status = self._bridge.services.engine.status
+        self.library.table.show_status(status)
+        self.details.show_status(status)
+
+    def _say_note(self) -> None:
+        """What there is, or what is being looked at."""
+        services = self._bridge.services.models
+        if self._scanning:
+            text = self.tr("Looking through {count} folders for GGUF files")
+            self.library.header.set_note(text.format(count=len(services.folders)))
+            return
+        whole = [m for m in services.models if m.state is not ModelState.COMPANION]
+        size = format_file_size(sum(model.size_bytes for model in services.models))
+        text = self.tr("{count} models, {size}").format(count=len(whole), size=size)
+        self.library.header.set_note(text if whole else "")
