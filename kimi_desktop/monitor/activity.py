@@ -13,6 +13,7 @@ from kimi_desktop.monitor.types import Phase
 # A stream that has been silent for this long is not running at its last speed.
 STALE_S = 2.0
 
+ANSWERING = frozenset({Phase.PREFILL, Phase.DECODE})
 LOADING = frozenset({EngineState.STARTING, EngineState.LOADING})
 
 
@@ -79,8 +80,10 @@ class Activity:
                 self._prefill = (done_tokens - done_then) / (now - since)
 
     def note_tokens_per_s(self, decode: float | None, prefill: float | None = None) -> None:
-        """Tokens are coming at this speed."""
+        """Tokens are coming at this speed; nothing at all = the answer has ended."""
         with self._lock:
+            if decode is None and prefill is None and self._phase in ANSWERING:
+                self._enter(Phase.IDLE)
             if prefill is not None:
                 self._prefill = prefill
             if decode is not None:

@@ -92,7 +92,10 @@ class MonitorService:
         self._activity.note_prefill(done_tokens, total_tokens)
 
     def note_tokens_per_s(self, decode: float | None, prefill: float | None = None) -> None:
-        """Tokens are coming at this speed (``prefill``: how fast the prompt was read)."""
+        """Tokens are coming at this speed (``prefill``: how fast the prompt was read).
+
+        Without any speed: the answer has ended.
+        """
         self._activity.note_tokens_per_s(decode, prefill)
 
     def _on_event(self, event: Event) -> None:

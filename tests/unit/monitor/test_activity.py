@@ -108,6 +108,16 @@ def test_another_prompt_starts_its_own_measurement(activity: Activity, clock: Cl
     assert activity.take().prefill_tokens_per_s == 300.0
 
 
-def test_nothing_to_tell_is_no_note(activity: Activity) -> None:
+def test_no_speed_any_more_ends_the_answer(activity: Activity) -> None:
     activity.note_tokens_per_s(None)
     assert activity.take() == Doing(Phase.IDLE, None, None)
+    activity.note_tokens_per_s(18.4)
+    activity.note_tokens_per_s(None)
+    assert activity.take() == Doing(Phase.DECODE, 18.4, None)  # it was seen in this second
+    assert activity.take() == Doing(Phase.IDLE, None, None)
+
+
+def test_no_speed_does_not_end_a_load(activity: Activity) -> None:
+    activity.note_engine(engine(EngineState.LOADING))
+    activity.note_tokens_per_s(None)
+    assert activity.take().phase is Phase.LOAD
