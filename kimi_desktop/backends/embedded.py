@@ -24,16 +24,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kimi_desktop.backends.embedded_flags import BadArgumentError, help_text, parse_flags
+from kimi_desktop.backends.embedded_flags import (
+    CLOSED_ORIGIN,
+    EXPERTS,
+    BadArgumentError,
+    help_text,
+    parse_flags,
+)
 
 DISTRIBUTION = "xllamacpp"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-CLOSED_ORIGIN = "http://closed.invalid"
-"""No page has it: the default of llama.cpp lets every origin in."""
-
-# llama.cpp's own pattern for expert tensors (common/arg.h), which --n-cpu-moe expands to.
-EXPERTS = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
-
 ENTRIES_OF_SPLIT = 128
 """``tensor_split`` has one entry for each device that llama.cpp could ever have."""
 MAX_SOCKET_PATH_BYTES = 103

@@ -17,6 +17,11 @@ REASONING_FORMATS = ("none", "auto", "deepseek", "deepseek-legacy")
 SPLIT_MODES = ("none", "layer", "row", "tensor")
 NUMA_MODES = ("distribute", "isolate", "numactl")
 
+CLOSED_ORIGIN = "http://closed.invalid"
+"""No page has this origin: llama.cpp's default lets every page in."""
+EXPERTS = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
+"""llama.cpp's own pattern of expert tensors, which --n-cpu-moe stands for."""
+
 COLUMN = 40
 
 

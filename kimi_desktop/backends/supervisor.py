@@ -10,10 +10,11 @@ The main thread starts the engine and waits for it (the parent-death signal is t
 that starts it); three daemon threads listen to the app, to the engine's stdout and for the app's
 end. Standard library only: starting it costs some 30 ms.
 
-Protocol. In: ``{"argv": [...], "env": {...}, "cwd": "...", "owner": pid, "grace_s": 10,
-"remove": [paths]}``, then ``end``. Out: ``{"event": "started", "pid": n}``, ``{"event": "failed",
-"errno": n, "detail": "..."}``, ``{"event": "line", "text": "..."}``, and last ``{"event": "exited",
-"code": n}`` (negative: the signal).
+Protocol. In: ``{"argv": [...], "env": {...}, "folder": "...", "owner": pid, "grace_s": 10}``, then
+``end``. The folder (``engine_folder``) is where the engine works; it is removed at the end. Out:
+``{"event": "started", "pid": n}``, ``{"event": "failed", "errno": n, "detail": "..."}``,
+``{"event": "line", "text": "..."}``, and last ``{"event": "exited", "code": n}`` (negative: the
+signal).
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+from kimi_desktop.backends.engine_folder import remove_engine_folder
 from kimi_desktop.backends.process_tree import EngineProcess, ProcessTree, process_tree
 
 LONGEST_LINE_BYTES = 65_536
@@ -48,7 +49,7 @@ class Supervisor:
         """Returns when nothing of the engine is left."""
         order = self._order
         try:
-            process = self._tree.spawn(order["argv"], order["env"], order["cwd"])
+            process = self._tree.spawn(order["argv"], order["env"], order["folder"])
         except (OSError, ValueError) as error:
             number = error.errno if isinstance(error, OSError) else None
             self._tell(event="failed", errno=number, detail=str(error))
@@ -101,13 +102,7 @@ class Supervisor:
             sys.stdout.flush()
 
     def _clean_up(self) -> None:
-        for name in self._order["remove"]:
-            path = Path(name)
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                with contextlib.suppress(OSError):
-                    path.unlink()
+        remove_engine_folder(Path(self._order["folder"]))
 
 
 def main() -> int:

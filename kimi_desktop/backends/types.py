@@ -39,6 +39,8 @@ class LoadSettings:
     n_parallel: int = 1
     chat_template: str | None = None
     """Template text for models without one."""
+    stop: tuple[str, ...] = ()
+    """Texts that end an answer unless the request names its own."""
     kind: EngineKind = EngineKind.EMBEDDED
     binary: Path | None = None
     """For ``LLAMA_SERVER``."""
@@ -74,7 +76,7 @@ class EngineStatus:
     state: EngineState
     settings: LoadSettings | None = None
     load_fraction: float | None = None
-    """0 ... 1 while loading, where the engine tells."""
+    """0 ... 1 while loading, where it can be told."""
     engine_name: str = ""
     """"llama.cpp b11549"."""
     pid: int | None = None

@@ -74,6 +74,7 @@ class ErrorCode(StrEnum):
     ENGINE_START_FAILED = "engine.start_failed"
     ENGINE_EXITED = "engine.exited"
     ENGINE_KILLED = "engine.killed"
+    ENGINE_KILLED_LOADING = "engine.killed_loading"
     ENGINE_OUT_OF_MEMORY = "engine.out_of_memory"
     ENGINE_BAD_MODEL = "engine.bad_model"
     ENGINE_WRONG_CPU = "engine.wrong_cpu"

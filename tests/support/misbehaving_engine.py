@@ -67,7 +67,7 @@ usage: llama-server [options]
 
 
 def script_file(path: Path, *, start: Steps = (), answer: Steps | None = None, **more: Any) -> Path:
-    """Write a "model". ``more``: ``help`` (text), ``version`` (text), ``healthy`` (bool)."""
+    """Write a "model". ``more``: ``keys`` (other ones than it is given), ``healthy`` (bool)."""
     script = {
         "start": list(start),
         "answer": [{"text": "Hello"}, {"text": " world"}, {"done": True}]
@@ -238,7 +238,7 @@ def _keys(arguments: list[str]) -> list[str]:
 async def _run(arguments: list[str], script: dict[str, Any]) -> None:
     for step in script["start"]:
         await _take(step)
-    server = _Server(script, _keys(arguments))
+    server = _Server(script, script.get("keys") or _keys(arguments))
     host = _value(arguments, "--host") or "127.0.0.1"
     if host.endswith(".sock"):
         listening = await asyncio.start_unix_server(server.serve, host)

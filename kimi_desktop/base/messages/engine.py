@@ -4,4 +4,109 @@ from __future__ import annotations
 
 from kimi_desktop.base.messages.text import Text
 
-TEXTS: dict[str, Text] = {}
+TEXTS = {
+    "engine.not_found": Text(
+        "The engine program {path} is not on this computer.",
+        "本机上找不到引擎程序 {path}。",
+    ),
+    "engine.not_found.next": Text(
+        "Choose another llama-server in Settings, or clear it there to use the built-in engine.",
+        "请在“设置”中选择其他 llama-server，或清空该项以使用内置引擎。",
+    ),
+    "engine.not_executable": Text(
+        "The engine program {path} cannot be run: {detail}.",
+        "引擎程序 {path} 无法运行：{detail}。",
+    ),
+    "engine.not_executable.next": Text(
+        "Make it executable or choose a build for this system; the built-in engine works, too.",
+        "请为其添加可执行权限，或选择适合本系统的版本；也可以使用内置引擎。",
+    ),
+    "engine.start_failed": Text(
+        "The engine ended before the model was loaded: {detail}",
+        "模型尚未加载完成，引擎就已退出：{detail}",
+    ),
+    "engine.start_failed.next": Text(
+        "The log has its last words. Start it again, or with other load settings.",
+        "日志中保留了引擎最后的输出。请重新启动，或更换加载设置后再试。",
+    ),
+    "engine.exited": Text(
+        "The engine ended by itself (exit code {code}).",
+        "引擎自行退出（退出码 {code}）。",
+    ),
+    "engine.exited.next": Text(
+        "What was written so far is kept. Restart the engine; the log shows its last words.",
+        "已生成的内容已保留。请重新启动引擎；日志中有它最后的输出。",
+    ),
+    "engine.killed": Text(
+        "The engine was ended from outside while it was running ({signal}).",
+        "引擎在运行中被外部终止（{signal}）。",
+    ),
+    "engine.killed.next": Text(
+        "What was written so far is kept. Restart the engine.",
+        "已生成的内容已保留。请重新启动引擎。",
+    ),
+    "engine.killed_loading": Text(
+        "The engine was ended while it was loading the model ({signal}).",
+        "引擎在加载模型时被终止（{signal}）。",
+    ),
+    "engine.killed_loading.next": Text(
+        "Start it again. If it happens again, load with less memory or another build.",
+        "请重新启动。如果再次出现，请减少内存占用或更换引擎版本。",
+    ),
+    "engine.out_of_memory": Text(
+        "There is not enough memory for these load settings: {detail}",
+        "内存或显存不足，无法按当前设置加载：{detail}",
+    ),
+    "engine.out_of_memory.next": Text(
+        "Keep more experts in RAM, put fewer layers on the GPU, or choose a shorter context.",
+        "请将更多专家层留在内存、减少 GPU 层数，或缩短上下文。",
+    ),
+    "engine.bad_model": Text(
+        "The engine cannot load {path}: {detail}",
+        "引擎无法加载 {path}：{detail}",
+    ),
+    "engine.bad_model.next": Text(
+        "Check or download the file again. A newer engine may know a newer model.",
+        "请校验或重新下载该文件。较新的模型可能需要更新的引擎。",
+    ),
+    "engine.wrong_cpu": Text(
+        "{path} is built for another processor: it uses instructions that this one lacks.",
+        "{path} 是为其他处理器编译的：它使用了本机 CPU 不支持的指令。",
+    ),
+    "engine.wrong_cpu.next": Text(
+        "Choose a build for this processor, or the built-in engine, which runs on all of them.",
+        "请选择适合本机 CPU 的版本，或使用可在各种 CPU 上运行的内置引擎。",
+    ),
+    "engine.port_taken": Text(
+        "The engine could not listen, because another program holds its address: {detail}",
+        "引擎无法监听，地址已被其他程序占用：{detail}",
+    ),
+    "engine.port_taken.next": Text(
+        "Start it again: it takes another address. End the other program if it is a leftover.",
+        "请重新启动，引擎会换用其他地址。如果占用者是残留进程，请将其结束。",
+    ),
+    "engine.bad_argument": Text(
+        "The engine does not accept a setting: {detail}",
+        "引擎不接受某项设置：{detail}",
+    ),
+    "engine.bad_argument.next": Text(
+        "Remove it from the extra flags, or use a newer engine.",
+        "请从附加参数中移除该项，或使用更新的引擎。",
+    ),
+    "engine.not_ready": Text(
+        "The engine says that it is ready, but has not answered for {seconds} s.",
+        "引擎报告已就绪，但 {seconds} 秒内没有响应。",
+    ),
+    "engine.not_ready.next": Text(
+        "Start it again; the log shows what it was doing.",
+        "请重新启动；日志中记录了它当时的状态。",
+    ),
+    "engine.busy": Text(
+        "The engine is just starting or ending.",
+        "引擎正在启动或停止。",
+    ),
+    "engine.busy.next": Text(
+        "Wait a moment, then try again.",
+        "请稍候再试。",
+    ),
+}

@@ -1,0 +1,200 @@
+"""Command lines for llama.cpp: what a build knows (from its own help), and how to say what we want.
+
+Pure; ``probe.py`` runs the programs. Flags that a build does not know are never sent; where it has
+another name for the same thing, that name is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kimi_desktop.backends.embedded_flags import CLOSED_ORIGIN, EXPERTS
+from kimi_desktop.backends.types import EngineKind, LoadSettings
+from kimi_desktop.base.errors import BackendError, ErrorCode
+
+PROMPT_CACHE_MIB = 1024
+"""llama.cpp keeps up to 8 GiB of old prompts in RAM by default, which no forecast counts."""
+LOG_VERBOSITY = 4
+"""Names the size of every buffer; prompts are logged from 5 on only."""
+
+FORBIDDEN = frozenset(
+    {
+        "--agent", "--api-key", "--api-key-file", "--cors-origins", "--host", "--log-prompts-dir",
+        "--mcp-servers-config", "--mcp-servers-json", "--media-path", "--path", "--port", "--props",
+        "--reuse-port", "--slot-save-path", "--slots", "--tools", "--tools-runtime",
+        "--ui-mcp-proxy", "--webui-mcp-proxy", "-v", "--verbose", "--log-verbose",
+    }
+)  # fmt: skip
+"""Extra flags that would open the engine to others, give the model tools, or log prompts."""
+
+_HEAD = re.compile(r"^(-{1,2}[A-Za-z][\w-]*(?:,\s*-{1,2}[A-Za-z][\w-]*)*)(?: (\S.*?))?(?:\s{2,}|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineBuild:
+    """One installed build of llama.cpp and what its help says."""
+
+    kind: EngineKind
+    program: tuple[str, ...]
+    """How it is started, without flags."""
+    flags: Mapping[str, str]
+    """Every name of every flag -> its metavar, "" for a switch."""
+    name: str = "llama.cpp"
+    """"llama.cpp b11549"."""
+    unix_sockets: bool = False
+    devices: tuple[str, ...] = field(default=())
+    """GPUs that this build can use."""
+
+    @property
+    def tells_progress(self) -> bool:
+        """It reports load progress as a router's child does; older builds would call the router."""
+        return "--load-mode" in self.flags
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the engine shall listen; no socket means a port of its own choice on 127.0.0.1."""
+
+    socket_path: Path | None
+    key_file: Path
+
+
+def parse_help(text: str) -> dict[str, str]:
+    """Flag names and metavars of a llama-server's ``--help``."""
+    flags: dict[str, str] = {}
+    for line in text.splitlines():
+        if match := _HEAD.match(line):
+            metavar = match[2] or ""
+            for name in re.split(r",\s*", match[1]):
+                flags[name] = metavar
+    return flags
+
+
+def parse_version(text: str) -> str:
+    """``llama.cpp b11549`` from what ``--version`` prints; no number where it has none."""
+    match = re.search(r"^version: (\d+)(?![\d.])", text, re.MULTILINE)
+    match = match or re.search(r"\(build (\d+)", text)
+    number = int(match[1]) if match else 0
+    return f"llama.cpp b{number}" if number > 1 else "llama.cpp"
+
+
+def parse_devices(text: str) -> tuple[str, ...]:
+    """The devices of ``--list-devices`` that are not the processor."""
+    found = re.findall(r"^ {2}(\w+): (.*?) \(\d+ MiB", text, re.MULTILINE)
+    return tuple(f"{name}: {what}" for name, what in found if not name.startswith("CPU"))
+
+
+def build_command(
+    build: EngineBuild,
+    settings: LoadSettings,
+    *,
+    listening: Listening | None,
+    n_threads: int,
+) -> tuple[str, ...]:
+    """The command that loads ``settings`` with ``build``.
+
+    Args:
+        build: what is installed.
+        settings: what to load and how.
+        listening: where; None for showing (no address and no key file in it).
+        n_threads: used when the settings name none.
+
+    Raises:
+        BackendError: ENGINE_BAD_ARGUMENT, the build lacks a flag that cannot be done without, or
+            an extra flag is unknown or not allowed.
+    """
+    line = _Line(build)
+    line.need(("-m", "--model"), str(settings.model_path))
+    line.want(("-a", "--alias"), settings.model_path.stem)
+    if listening is not None:
+        line.need(("--host",), str(listening.socket_path or "127.0.0.1"))
+        if listening.socket_path is None:
+            line.need(("--port",), "0")
+        line.need(("--api-key-file",), str(listening.key_file))
+    line.need(("-ngl", "--n-gpu-layers", "--gpu-layers"), str(settings.n_gpu_layers))
+    _place_experts(line, settings.n_cpu_moe)
+    line.need(("-c", "--ctx-size"), str(settings.context))
+    if settings.cache_type != "f16":
+        line.need(("-ctk", "--cache-type-k"), settings.cache_type)
+        line.need(("-ctv", "--cache-type-v"), settings.cache_type)
+        _attend_fast(line)
+    line.want(("-b", "--batch-size"), str(settings.n_batch))
+    line.want(("-ub", "--ubatch-size"), str(settings.n_ubatch))
+    line.want(("-t", "--threads"), str(settings.n_threads or n_threads))
+    line.want(("-np", "--parallel"), str(settings.n_parallel))
+    line.want(("--fit",), "off")
+    if settings.chat_template is not None:
+        line.need(("--chat-template",), settings.chat_template)
+    for stop in settings.stop:
+        line.want(("-r", "--reverse-prompt"), stop)
+    line.want(("--jinja",))
+    line.want(("--metrics",))
+    line.want(("--no-slots",))
+    line.want(("--no-ui", "--no-webui"))
+    line.want(("--offline",))
+    line.want(("--cors-origins",), CLOSED_ORIGIN)
+    line.want(("--cache-ram",), str(PROMPT_CACHE_MIB))
+    line.want(("-lv", "--verbosity", "--log-verbosity"), str(LOG_VERBOSITY))
+    line.add_extra(settings.extra)
+    return (*build.program, *line.words)
+
+
+def _place_experts(line: _Line, n_cpu_moe: int) -> None:
+    if n_cpu_moe == 0 or line.want(("--n-cpu-moe", "-ncmoe"), str(n_cpu_moe)):
+        return
+    rules = ",".join(rf"blk\.{block}{EXPERTS}=CPU" for block in range(n_cpu_moe))
+    line.need(("-ot", "--override-tensor"), rules)
+
+
+def _attend_fast(line: _Line) -> None:
+    """A quantized cache needs flash attention; until autumn 2025 the flag was a switch."""
+    names = ("-fa", "--flash-attn")
+    if any(line.build.flags.get(name) for name in names):
+        line.want(names, "on")
+    else:
+        line.want(names)
+
+
+class _Line:
+    """Words of a command line, each flag by a name that the build knows."""
+
+    def __init__(self, build: EngineBuild) -> None:
+        self.build = build
+        self.words: list[str] = []
+
+    def want(self, names: Sequence[str], *values: str) -> bool:
+        """Add the flag if the build has it; says whether."""
+        known = next((name for name in names if name in self.build.flags), None)
+        if known is None:
+            return False
+        self.words += [known, *values]
+        return True
+
+    def need(self, names: Sequence[str], *values: str) -> None:
+        """Add the flag.
+
+        Raises:
+            BackendError: the build lacks it.
+        """
+        if not self.want(names, *values):
+            raise _bad_argument(names[0])
+
+    def add_extra(self, words: Sequence[str]) -> None:
+        """What the user added by hand.
+
+        Raises:
+            BackendError: a flag is unknown to the build, or not allowed.
+        """
+        for word in words:
+            name = word.partition("=")[0]
+            is_flag = re.fullmatch(r"-{1,2}[A-Za-z][\w-]*", name) is not None
+            if is_flag and (name in FORBIDDEN or name not in self.build.flags):
+                raise _bad_argument(name)
+        self.words += words
+
+
+def _bad_argument(flag: str) -> BackendError:
+    return BackendError(ErrorCode.ENGINE_BAD_ARGUMENT, {"detail": flag})

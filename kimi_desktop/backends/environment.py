@@ -1,0 +1,45 @@
+"""The environment of engine processes, built from an allow-list. Pure.
+
+A user's shell may hold LLAMA_ARG_TOOLS=all (which gives the model a shell), proxies, tokens and
+preloaded libraries: none of that reaches an engine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+ALLOWED = frozenset(
+    {
+        # who and where
+        "HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME",
+        # libraries of builds that lie in a folder of their own
+        "DYLD_LIBRARY_PATH", "LD_LIBRARY_PATH",
+        # which GPUs, and where their drivers are
+        "CUDA_DEVICE_ORDER", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES",
+        "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "NVIDIA_DRIVER_CAPABILITIES",
+        "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
+        # Windows cannot start a program without some of these
+        "APPDATA", "COMSPEC", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "PATHEXT",
+        "PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
+        "USERNAME", "USERPROFILE", "WINDIR",
+    }
+)  # fmt: skip
+
+ALLOWED_PREFIXES = ("LC_",)
+
+
+def engine_environment(
+    environment: Mapping[str, str], extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """What of ``environment`` an engine may see, and ``extra``."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if _canonical(name) in ALLOWED or name.startswith(ALLOWED_PREFIXES)
+    }
+    return kept | dict(extra or {})
+
+
+def _canonical(name: str) -> str:
+    return name.upper() if sys.platform == "win32" else name

@@ -1,0 +1,115 @@
+"""Why an engine ended, as an error with a code: from its exit, its log and what the system counted.
+
+Pure. Order matters: what the system says (a signal, the OOM killer) comes before what the log says,
+and of the log the first specific line wins; the last ones are echoes ("failed to load model").
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kimi_desktop.backends.probe import WRONG_CPU_EXITS
+from kimi_desktop.base.errors import BackendError, ErrorCode
+
+LONGEST_DETAIL = 300
+RECENT_LINES = 50
+KILL_NUMBER = 9
+"""Of SIGKILL, on Linux and macOS; Windows has no signals and no such exit code."""
+
+_PORT = re.compile(r"couldn't bind|address already in use|another server listens", re.IGNORECASE)
+_ARGUMENT = re.compile(
+    r"^error: (?:invalid argument: .*|unknown argument.*|argument .*|--?\w.*|no model.*)"
+    r"|error while handling argument.*|unknown value for .*|the argument has been removed.*",
+    re.IGNORECASE,
+)
+_MEMORY = re.compile(
+    r"out of memory|failed to allocate|unable to allocate|cannot allocate memory|bad_alloc"
+    r"|ErrorOutOfDeviceMemory|allocation of size .* failed|allocating .* failed",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"invalid magic|gguf_init|failed to read|failed to open|unknown model architecture"
+    r"|not within the file bounds|missing tensor|wrong shape|wrong number of tensors"
+    r"|key not found in model|error loading model|failed to load GGUF|corrupted|invalid split"
+    r"|unknown .*tokenizer|unsupported .*type|failed to load model",
+    re.IGNORECASE,
+)
+_PREFIX = re.compile(r"^[\d.]+ [EWI] (?:\w+ +)?")
+_ERROR_LINE = re.compile(r"^[\d.]+ E ")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEnd:
+    """What is known about the end of an engine that nobody asked to end."""
+
+    code: int | None
+    """Exit code, negative for a signal; None when even its supervisor is gone."""
+    was_ready: bool
+    lines: Sequence[str]
+    """Its log, keys removed."""
+    oom_kills: int
+    """How often the system killed a process for its memory since the start."""
+    program: str
+    model: str
+
+
+def explain(end: EngineEnd) -> BackendError:
+    """The error that a person reads."""
+    if end.code in WRONG_CPU_EXITS:
+        return BackendError(ErrorCode.ENGINE_WRONG_CPU, {"path": end.program})
+    code = -KILL_NUMBER if end.code is None else end.code
+    killed = code == -KILL_NUMBER
+    if killed and end.oom_kills > 0:
+        return BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": "RAM, SIGKILL"})
+    if not killed and (told := _from_log(end)) is not None:
+        return told
+    if code < 0:
+        when = ErrorCode.ENGINE_KILLED if end.was_ready else ErrorCode.ENGINE_KILLED_LOADING
+        return BackendError(when, {"signal": signal_name(code)})
+    if end.was_ready:
+        return BackendError(ErrorCode.ENGINE_EXITED, {"code": code})
+    return BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": _last_words(end)})
+
+
+def signal_name(code: int) -> str:
+    """SIGSEGV for -11; the number itself when it has no name."""
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return str(-code)
+
+
+def _from_log(end: EngineEnd) -> BackendError | None:
+    if end.was_ready:  # what the start said does not explain a later end
+        line = _first(end.lines[-RECENT_LINES:], _MEMORY)
+        return BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line}) if line else None
+    if line := _first(end.lines, _PORT):
+        return BackendError(ErrorCode.ENGINE_PORT_TAKEN, {"detail": line})
+    if line := _first(end.lines, _ARGUMENT):
+        return BackendError(ErrorCode.ENGINE_BAD_ARGUMENT, {"detail": line})
+    if line := _first(end.lines, _MEMORY):
+        return BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line})
+    if line := _first(end.lines, _MODEL):
+        return BackendError(ErrorCode.ENGINE_BAD_MODEL, {"path": end.model, "detail": line})
+    return None
+
+
+def _first(lines: Sequence[str], pattern: re.Pattern[str]) -> str | None:
+    for line in lines:
+        if pattern.search(line):
+            return _short(line)
+    return None
+
+
+def _last_words(end: EngineEnd) -> str:
+    errors = [line for line in end.lines if _ERROR_LINE.match(line)]
+    said = errors[:1] or [line for line in end.lines if line.strip()][-1:]
+    return " · ".join([*(_short(line) for line in said), f"exit {end.code}"])
+
+
+def _short(line: str) -> str:
+    line = _PREFIX.sub("", line).strip()
+    return line if len(line) <= LONGEST_DETAIL else line[: LONGEST_DETAIL - 1] + "…"

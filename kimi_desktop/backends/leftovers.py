@@ -1,0 +1,122 @@
+"""Engines that outlived the app: one small file per running engine, read again at the next start.
+
+A file names the process and when it started; only a living process that matches both is ours. The
+owner is named the same way: an engine whose owner lives (a second program with the same profile)
+is not left over. Blocking calls into /proc; run them in the pool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from kimi_desktop.backends.engine_folder import remove_engine_folder
+from kimi_desktop.backends.types import Leftover
+
+SUFFIX = ".engine.json"
+SAME_START_S = 0.5
+"""Start times are read in clock ticks of 10 ms and shift with the wall clock's corrections."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRecord:
+    """What the file says."""
+
+    pid: int
+    process_started: float
+    """time.time() at which the system says that the process began."""
+    owner_pid: int
+    owner_started: float
+    model_path: str
+    folder: str
+    """The engine's own folder, removed with it."""
+
+
+def process_started(pid: int) -> float | None:
+    """When the process began; None when there is none, or it is only waiting to be collected."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return float(process.create_time())
+    except (psutil.Error, OSError):
+        return None
+
+
+def is_alive(pid: int, started: float) -> bool:
+    """A process with this number lives and began then."""
+    now = process_started(pid)
+    return now is not None and abs(now - started) < SAME_START_S
+
+
+def write_record(runtime: Path, name: str, record: EngineRecord) -> Path:
+    """Keep the record; returns its file.
+
+    Raises:
+        OSError: the runtime folder is full or read-only.
+    """
+    file = runtime / f"{name}{SUFFIX}"
+    temporary = file.with_suffix(".new")
+    temporary.write_text(json.dumps(dataclasses.asdict(record)), encoding="utf-8")
+    temporary.replace(file)
+    return file
+
+
+def find_leftovers(runtime: Path) -> tuple[Leftover, ...]:
+    """Living engines whose owner is gone. Files of engines that are gone are removed."""
+    found = []
+    for file, record in _records(runtime):
+        if is_alive(record.owner_pid, record.owner_started):
+            continue
+        if is_alive(record.pid, record.process_started):
+            found.append(Leftover(record.pid, record.model_path, record.process_started))
+        else:
+            _forget(file, record)
+    return tuple(found)
+
+
+def end_leftovers(runtime: Path, leftovers: Iterable[Leftover], grace_s: float) -> None:
+    """End these engines with all their children: TERM, ``grace_s``, KILL."""
+    wanted = {(leftover.pid, leftover.started_at) for leftover in leftovers}
+    for file, record in _records(runtime):
+        if (record.pid, record.process_started) in wanted:
+            end_tree(record.pid, record.process_started, grace_s)
+            _forget(file, record)
+
+
+def end_tree(pid: int, started: float, grace_s: float) -> None:
+    """End one process, if it is still the one that began then, and its descendants."""
+    if not is_alive(pid, started):
+        return
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        tree = [process, *process.children(recursive=True)]
+        for member in tree:
+            with contextlib.suppress(psutil.Error):
+                member.terminate()
+        _, stubborn = psutil.wait_procs(tree, timeout=grace_s)
+        for member in stubborn:
+            with contextlib.suppress(psutil.Error):
+                member.kill()
+        psutil.wait_procs(stubborn, timeout=grace_s)
+
+
+def _records(runtime: Path) -> Iterator[tuple[Path, EngineRecord]]:
+    for file in sorted(runtime.glob(f"*{SUFFIX}")):
+        try:
+            yield file, EngineRecord(**json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):  # cut off by a crash
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+
+def _forget(file: Path, record: EngineRecord) -> None:
+    with contextlib.suppress(OSError):
+        file.unlink()
+    remove_engine_folder(Path(record.folder))

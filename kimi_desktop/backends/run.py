@@ -1,0 +1,283 @@
+"""One life of one engine: from the command to the last byte of its log. IO thread only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kimi_desktop.backends.client import EngineClient
+from kimi_desktop.backends.command import EngineBuild, Listening, build_command
+from kimi_desktop.backends.engine_folder import make_engine_folder, remove_engine_folder
+from kimi_desktop.backends.engine_log import EngineLog
+from kimi_desktop.backends.environment import engine_environment
+from kimi_desktop.backends.failures import EngineEnd, explain
+from kimi_desktop.backends.launch import EngineProcess, LaunchOrder, launch
+from kimi_desktop.backends.leftovers import EngineRecord, process_started, write_record
+from kimi_desktop.backends.load_progress import LoadProgress, arrived_bytes, model_bytes
+from kimi_desktop.backends.oom import oom_kills
+from kimi_desktop.backends.probe import WHEEL, python_path
+from kimi_desktop.backends.types import Endpoint, EngineKind, LoadSettings
+from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.paths import AppPaths
+
+log = logging.getLogger(__name__)
+
+PROGRESS_EVERY_S = 0.25
+ASK_AGAIN_S = 0.05
+PROOF_TIMEOUT_S = 30.0
+"""After it says that it is ready, an engine must soon answer to its key."""
+LOG_FILE = "engine.log"
+SOCKET_NAME = "e.sock"
+KEY_NAME = "key"
+
+# The first is b11549's, the second what llama-server wrote until 2025.
+_PORT = re.compile(r"listening on http://[^:/\s]+:(\d+)|listening, hostname: \S+, port: (\d+)")
+_LISTENING = re.compile(r"\blistening\b")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What to run."""
+
+    build: EngineBuild
+    settings: LoadSettings
+    n_threads: int
+    grace_s: float
+
+
+class EngineRun:
+    """Start it with ``begin``, then ``drive`` it; ``end`` it at any time."""
+
+    def __init__(self, io: IoLoop, paths: AppPaths, order: RunOrder) -> None:
+        self._io = io
+        self._paths = paths
+        self._order = order
+        self._key = secrets.token_urlsafe(32)
+        self.log = EngineLog(paths.logs / LOG_FILE, [self._key])
+        self.started_at = time.time()
+        self.client: EngineClient | None = None
+        self.endpoint: Endpoint | None = None
+        self._folder: Path | None = None
+        self._process: EngineProcess | None = None
+        self._progress: LoadProgress | None = None
+        self._record: Path | None = None
+        self._listens = asyncio.Event()
+        self._oom_kills = oom_kills()
+        self._was_ready = False
+        self._is_ending = False
+
+    @property
+    def pid(self) -> int | None:
+        """Of the engine itself."""
+        return self._process.pid if self._process is not None else None
+
+    async def begin(self) -> None:
+        """Make the folder, the key and the process.
+
+        Raises:
+            BackendError: it cannot be started; nothing is left of it.
+        """
+        try:
+            await self._launch()
+        except BaseException:
+            await self._clean_up()
+            raise
+
+    async def drive(
+        self, on_progress: Callable[[float | None], None], on_ready: Callable[[], None]
+    ) -> BackendError | None:
+        """Follow it to its end; returns why it ended, None when it was asked to."""
+        assert self._process is not None
+        exited = self._io.spawn(self._process.wait(), name="engine exit")
+        try:
+            error = await self._load(exited, on_progress)
+            if error is None and not exited.done():
+                self._was_ready = True
+                on_ready()
+                await asyncio.wait({exited})
+            if error is not None:
+                await self._process.end()
+            code = await exited
+        finally:
+            await self._clean_up()
+        if error is not None or self._is_ending:
+            return error
+        return await self._io.in_pool(self._explain, code)
+
+    async def end(self) -> None:
+        """End it; returns when nothing is left."""
+        self._is_ending = True
+        if self._process is not None:
+            if self.client is not None:  # an open stream would hold llama.cpp for the whole grace
+                await self.client.close()
+            await self._process.end()
+
+    async def _launch(self) -> None:
+        build, settings = self._order.build, self._order.settings
+        folder = await self._make_folder()
+        socket = folder / SOCKET_NAME if build.unix_sockets else None
+        if socket is not None:
+            self.endpoint = Endpoint(socket, None, self._key)
+        argv = build_command(
+            build,
+            settings,
+            listening=Listening(socket, folder / KEY_NAME),
+            n_threads=self._order.n_threads,
+        )
+        self._progress = LoadProgress(
+            await self._io.in_pool(model_bytes, settings.model_path),
+            copies=settings.n_gpu_layers > 0,
+            arrived_bytes=lambda: arrived_bytes(self.pid) if self.pid else None,
+        )
+        self._process = await launch(
+            self._io,
+            LaunchOrder(argv, self._environment(), folder, self._order.grace_s),
+            self.log,
+            on_output=self._on_output,
+            on_log=self._on_log,
+        )
+        self._progress.fraction()  # what is mapped now is the program
+        await self._io.in_pool(self._write_record, folder)
+
+    async def _load(
+        self, exited: asyncio.Task[int | None], on_progress: Callable[[float | None], None]
+    ) -> BackendError | None:
+        """Until it is ready or has ended; an error when it is neither and cannot be."""
+        told: float | None = -1.0
+        while not exited.done():
+            ready = self._io.spawn(self._is_ready(), name="engine ready")
+            await asyncio.wait(
+                {ready, exited},
+                timeout=PROGRESS_EVERY_S,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if ready.done() and ready.result():
+                return await self._prove(exited)
+            ready.cancel()
+            fraction = self._progress.fraction() if self._progress is not None else None
+            if fraction != told:
+                told = fraction
+                on_progress(fraction)
+        return None
+
+    async def _is_ready(self) -> bool:
+        """It listens and has loaded: it says so, or /health does."""
+        await self._listens.wait()
+        if self._progress is not None and self._progress.is_ready:
+            return True
+        if self.client is None and self.endpoint is not None:
+            self.client = EngineClient(self.endpoint)
+        if self.client is not None and await self.client.is_healthy():
+            return True
+        await asyncio.sleep(ASK_AGAIN_S)
+        return False
+
+    async def _prove(self, exited: asyncio.Task[int | None]) -> BackendError | None:
+        """What answers is the engine that was started: it knows our key and insists on it."""
+        assert self.endpoint is not None
+        self.client = self.client or EngineClient(self.endpoint)
+        deadline = time.monotonic() + PROOF_TIMEOUT_S
+        while not await self.client.proves_key():
+            if exited.done():
+                return None
+            if time.monotonic() > deadline:
+                return BackendError(ErrorCode.ENGINE_NOT_READY, {"seconds": round(PROOF_TIMEOUT_S)})
+            await asyncio.sleep(ASK_AGAIN_S)
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                await self._io.in_pool((self._folder / KEY_NAME).unlink)
+        return None
+
+    def _on_output(self, line: str) -> None:
+        if self._progress is not None:
+            self._progress.take(line)
+            if self._progress.is_ready and self.endpoint is not None:
+                self._listens.set()
+
+    def _on_log(self, line: str) -> None:
+        if self._listens.is_set() or not _LISTENING.search(line):
+            return
+        if self.endpoint is None:
+            match = _PORT.search(line)
+            if match is None:
+                return
+            self.endpoint = Endpoint(None, int(match[1] or match[2]), self._key)
+        self._listens.set()
+
+    def _environment(self) -> dict[str, str]:
+        extra = {}
+        if self._order.build.tells_progress:
+            extra["LLAMA_SERVER_ROUTER_PORT"] = "1"
+        if self._order.build.kind is EngineKind.EMBEDDED:
+            extra["PYTHONPATH"] = python_path()
+        return engine_environment(os.environ, extra)
+
+    async def _make_folder(self) -> Path:
+        try:
+            parent = await self._io.in_pool(self._paths.socket_folder)
+            self._folder = await self._io.in_pool(make_engine_folder, parent)
+            await self._io.in_pool(self._write_key, self._folder / KEY_NAME)
+        except OSError as error:
+            detail = ": ".join(filter(None, [error.filename, error.strerror or str(error)]))
+            raise BackendError(
+                ErrorCode.ENGINE_START_FAILED, {"detail": detail}, cause=error
+            ) from error
+        return self._folder
+
+    def _write_key(self, file: Path) -> None:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            out.write(self._key + "\n")
+
+    def _write_record(self, folder: Path) -> None:
+        process = self._process
+        if process is None or not process.process_started:  # it has already ended
+            return
+        record = EngineRecord(
+            pid=process.pid,
+            process_started=process.process_started,
+            owner_pid=os.getpid(),
+            owner_started=process_started(os.getpid()) or 0.0,
+            model_path=str(self._order.settings.model_path),
+            folder=str(folder),
+        )
+        try:
+            self._record = write_record(self._paths.runtime, folder.name, record)
+        except OSError:
+            log.warning("no record of engine %s", process.pid, exc_info=True)
+
+    def _program(self) -> str:
+        build = self._order.build
+        return WHEEL if build.kind is EngineKind.EMBEDDED else build.program[0]
+
+    def _explain(self, code: int | None) -> BackendError:
+        return explain(
+            EngineEnd(
+                code=code,
+                was_ready=self._was_ready,
+                lines=self.log.lines(),
+                oom_kills=oom_kills() - self._oom_kills,
+                program=self._program(),
+                model=str(self._order.settings.model_path),
+            )
+        )
+
+    async def _clean_up(self) -> None:
+        if self.client is not None:
+            await self.client.close()
+        await self._io.in_pool(self._remove_files)
+
+    def _remove_files(self) -> None:
+        if self._record is not None:
+            self._record.unlink(missing_ok=True)
+        if self._folder is not None:
+            remove_engine_folder(self._folder)

@@ -1,0 +1,343 @@
+"""The one engine behind the window and the terminal: ``ui.bridge.EngineService`` for real.
+
+Commands come from any thread and return at once; everything else happens on the IO thread. Starting
+ends an older engine first. The settings that a model was last started with are remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import importlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from kimi_desktop.backends.client import EngineClient
+from kimi_desktop.backends.command import EngineBuild, build_command
+from kimi_desktop.backends.defaults import Forecast, default_settings
+from kimi_desktop.backends.launch import GRACE_S
+from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
+from kimi_desktop.backends.probe import Prober, embedded_build, find_llama_server
+from kimi_desktop.backends.run import EngineRun, RunOrder
+from kimi_desktop.backends.state_machine import ANSWERING, RUNNING, EngineStateMachine
+from kimi_desktop.backends.types import (
+    Endpoint,
+    EngineKind,
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+    Leftover,
+    LoadSettings,
+)
+from kimi_desktop.base.errors import (
+    BackendError,
+    ErrorCode,
+    KimiError,
+    ModelError,
+    SettingsError,
+)
+from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import Settings, SettingsStore
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.types import LoadForecast
+
+log = logging.getLogger(__name__)
+
+HTTP_LIBRARY = "httpx"
+"""Takes 0.1 s to import, which neither the first window nor a start has to wait for."""
+TAIL_LINES = 40
+
+REMEMBERED = (
+    "n_gpu_layers", "n_cpu_moe", "context", "cache_type", "n_batch", "n_ubatch", "n_threads",
+    "n_parallel",
+)  # fmt: skip
+"""What of the load settings is kept per model; the rest follows from the model and the engine."""
+
+
+class LlamaEngineService:
+    """Owns the engine. Call ``close`` before the IO loop closes."""
+
+    def __init__(
+        self,
+        io: IoLoop,
+        bus: EventBus,
+        store: SettingsStore,
+        paths: AppPaths,
+        *,
+        machine: Callable[[], Machine | None],
+        forecast: Forecast,
+        grace_s: float = GRACE_S,
+    ) -> None:
+        self._io = io
+        self._store = store
+        self._paths = paths
+        self._machine = machine
+        self._forecast = forecast
+        self._grace_s = grace_s
+        self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
+        self._prober = Prober()
+        self._run: EngineRun | None = None
+        self._driving: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        """Starts and stops take turns."""
+
+    # what it is
+
+    @property
+    def status(self) -> EngineStatus:
+        """Now."""
+        return self._states.status
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where the ready engine listens; None while there is none."""
+        run = self._run
+        return run.endpoint if run is not None and self.status.state in ANSWERING else None
+
+    def client(self) -> EngineClient | None:
+        """How to ask the ready engine, on the IO thread; None while there is none."""
+        run = self._run
+        return run.client if run is not None and self.status.state in ANSWERING else None
+
+    def set_generating(self, generating: bool) -> None:
+        """An answer begins or ends; counted. On the IO thread."""
+        if generating:
+            self._states.begin_stream()
+        else:
+            self._states.end_stream()
+
+    @contextlib.contextmanager
+    def generating(self) -> Iterator[None]:
+        """The same around a stream."""
+        self._states.begin_stream()
+        try:
+            yield
+        finally:
+            self._states.end_stream()
+
+    def log_text(self) -> str:
+        """The log of the last start, keys removed."""
+        run = self._run
+        return "\n".join(run.log.lines()) if run is not None else ""
+
+    # what to load
+
+    def settings_for(self, model: LocalModel) -> LoadSettings:
+        """What the user last used for this model, else defaults that fit this machine."""
+        kind, binary = self._chosen_engine()
+        begin = default_settings(
+            model,
+            self._machine(),
+            self._forecast,
+            kind=kind,
+            binary=binary,
+            uses_gpu=self._uses_gpu(kind, binary),
+        )
+        remembered = self._store.settings.engine.loads.get(model.id, {})
+        return dataclasses.replace(begin, **_allowed(remembered, begin))
+
+    def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
+        """What the header and the machine say about these settings; empty before the first look."""
+        machine = self._machine()
+        return LoadForecast(()) if machine is None else self._forecast(settings, model, machine)
+
+    def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
+        """The command, for showing and copying: no key and no address in it."""
+        build = self._known_build(settings)
+        return build_command(build, settings, listening=None, n_threads=self._n_threads())
+
+    # starting and ending
+
+    def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
+        """Start it and remember the settings. Ends READY, or STOPPED when stopped meanwhile.
+
+        Raises (from the operation):
+            KimiError: why it did not become ready; the status has it, too.
+        """
+        return self._io.submit(lambda: self._start(settings))
+
+    def stop(self) -> Operation[EngineStatus]:
+        """End it: term, wait, kill, the whole tree."""
+        return self._io.submit(self._stop)
+
+    def find_leftovers(self) -> Operation[tuple[Leftover, ...]]:
+        """Engines of a crashed run of the app."""
+        return self._io.pool(find_leftovers, self._paths.runtime)
+
+    def end_leftovers(self, leftovers: Sequence[Leftover]) -> Operation[None]:
+        """End them."""
+        return self._io.pool(end_leftovers, self._paths.runtime, tuple(leftovers), self._grace_s)
+
+    def prepare(self) -> Operation[None]:
+        """Do early what a start would wait for: ask a llama-server what it can do, and so on."""
+        return self._io.submit(self._prepare)
+
+    def close(self) -> None:
+        """End the engine and wait for it. Not on the IO thread."""
+        self.stop().result()
+
+    async def _start(self, settings: LoadSettings) -> EngineStatus:
+        ready: asyncio.Future[EngineStatus] = asyncio.get_running_loop().create_future()
+        ready.add_done_callback(_retrieve)
+        self._io.spawn(self._begin(settings, ready), name="engine start")
+        try:
+            return await asyncio.shield(ready)
+        except asyncio.CancelledError:
+            self._io.spawn(self._stop(), name="engine stop")
+            raise
+
+    async def _begin(self, settings: LoadSettings, ready: asyncio.Future[EngineStatus]) -> None:
+        """Start the process; ``ready`` ends with the status or the error."""
+        async with self._turn:
+            await self._end_current()
+            self._states.move(EngineState.STARTING, settings=settings)
+            try:
+                run = await self._launched(settings)
+            except KimiError as error:
+                self._fail(error)
+                ready.set_exception(error)
+                return
+            self._remember(settings)
+            self._states.move(EngineState.LOADING, pid=run.pid)
+            self._driving = self._io.spawn(self._drive(run, ready), name="engine")
+
+    async def _launched(self, settings: LoadSettings) -> EngineRun:
+        self._io.pool(importlib.import_module, HTTP_LIBRARY)  # while the process starts
+        if not await self._io.in_pool(settings.model_path.is_file):
+            raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": str(settings.model_path)})
+        build = await self._find_build(settings)
+        order = RunOrder(build, settings, self._n_threads(), self._grace_s)
+        run = self._run = EngineRun(self._io, self._paths, order)
+        self._states.update(engine_name=build.name, started_at=run.started_at)
+        await run.begin()
+        return run
+
+    async def _drive(self, run: EngineRun, ready: asyncio.Future[EngineStatus]) -> None:
+        """Follow one engine to its end and publish what happens to it."""
+
+        def on_progress(fraction: float | None) -> None:
+            if self.status.state is EngineState.LOADING:
+                self._states.update(load_fraction=fraction)
+
+        def on_ready() -> None:
+            if self.status.state is EngineState.LOADING:
+                status = self._states.move(EngineState.READY, load_fraction=None)
+                ready.set_result(status)
+
+        error = await run.drive(on_progress, on_ready)
+        if self.status.state is EngineState.STOPPING:
+            self._states.move(
+                EngineState.STOPPED, pid=None, load_fraction=None, started_at=None, engine_name=""
+            )
+        elif error is not None:
+            self._fail(error)
+            if not ready.done():
+                ready.set_exception(error)
+        if not ready.done():
+            ready.set_result(self.status)
+
+    async def _stop(self) -> EngineStatus:
+        async with self._turn:
+            await self._end_current()
+            return self.status
+
+    async def _end_current(self) -> None:
+        run, driving = self._run, self._driving
+        if run is None or driving is None or self.status.state not in RUNNING:
+            return
+        self._states.move(EngineState.STOPPING)
+        await run.end()
+        await asyncio.wait({driving})
+
+    def _fail(self, error: KimiError) -> None:
+        tail = self._run.log.tail(TAIL_LINES) if self._run is not None else ()
+        self._states.move(
+            EngineState.FAILED, error=error, log_tail=tail, pid=None, load_fraction=None
+        )
+
+    # engines
+
+    def _chosen_engine(self) -> tuple[EngineKind, Path | None]:
+        binary = find_llama_server(self._store.settings.engine.llama_server)
+        if binary is None:
+            return EngineKind.EMBEDDED, None
+        return EngineKind.LLAMA_SERVER, binary
+
+    def _uses_gpu(self, kind: EngineKind, binary: Path | None) -> bool:
+        if kind is EngineKind.EMBEDDED or binary is None:
+            with contextlib.suppress(BackendError):
+                return bool(embedded_build().devices)
+            return False
+        known = self._prober.known(binary)
+        return known is None or bool(known.devices)
+
+    async def _find_build(self, settings: LoadSettings) -> EngineBuild:
+        if settings.kind is EngineKind.EMBEDDED:
+            return embedded_build()
+        if settings.binary is None:
+            raise BackendError(ErrorCode.ENGINE_NOT_FOUND, {"path": "llama-server"})
+        return await self._prober.probe(settings.binary)
+
+    def _known_build(self, settings: LoadSettings) -> EngineBuild:
+        """For showing a command: a build that was not asked yet is taken for a current one."""
+        if settings.binary is None or settings.kind is EngineKind.EMBEDDED:
+            return embedded_build()
+        known = self._prober.known(settings.binary)
+        return known or dataclasses.replace(embedded_build(), program=(str(settings.binary),))
+
+    async def _prepare(self) -> None:
+        await self._io.in_pool(importlib.import_module, HTTP_LIBRARY)
+        kind, binary = self._chosen_engine()
+        if kind is EngineKind.LLAMA_SERVER and binary is not None:
+            with contextlib.suppress(BackendError):  # said when it is started
+                await self._prober.probe(binary)
+
+    def _n_threads(self) -> int:
+        """Physical cores that this process may use: more threads than those collapse the speed."""
+        machine = self._machine()
+        if machine is not None:
+            return max(1, min(machine.cpu.physical_cores, machine.cpu.usable_cores))
+        return psutil.cpu_count(logical=False) or 1
+
+    def _remember(self, settings: LoadSettings) -> None:
+        kept = {
+            name: value for name in REMEMBERED if (value := getattr(settings, name)) is not None
+        }
+
+        def change(before: Settings) -> Settings:
+            loads = {**before.engine.loads, str(settings.model_path): kept}
+            engine = dataclasses.replace(before.engine, loads=loads)
+            return dataclasses.replace(before, engine=engine)
+
+        try:
+            self._store.update(change)
+        except SettingsError:
+            log.warning("the load settings hold, but could not be saved", exc_info=True)
+
+
+def _retrieve(future: asyncio.Future[EngineStatus]) -> None:
+    """Nobody may be left to look at the result; asyncio would complain in the log."""
+    if not future.cancelled():
+        future.exception()
+
+
+def _allowed(remembered: Mapping[str, int | str], begin: LoadSettings) -> dict[str, Any]:
+    """What of a settings file's entry is of the right kind and not absurd."""
+    good: dict[str, Any] = {}
+    for name in REMEMBERED:
+        value = remembered.get(name)
+        if isinstance(getattr(begin, name), str):
+            if isinstance(value, str):
+                good[name] = value
+        elif type(value) is int and value >= 0:
+            good[name] = value
+    return good
