@@ -27,7 +27,14 @@ from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import SettingsStore
-from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+from kimi_desktop.serve.snippets import curl_line, openai_lines, python_lines
+from kimi_desktop.serve.types import (
+    ServeChanged,
+    ServeState,
+    ServeStatus,
+    Snippet,
+    SnippetKind,
+)
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +101,21 @@ class ServeService:
     def renew_key(self) -> Operation[ServeStatus]:
         """Replace the key; the old one stops working at once."""
         return self._io.submit(self._renew_key)
+
+    def snippets(self) -> tuple[Snippet, ...]:
+        """Lines to try the gateway with, one of each kind; () while it would not answer them."""
+        status = self._status
+        if status.state is not ServeState.ON or not status.model:
+            return ()
+        lines = {
+            SnippetKind.CURL: curl_line,
+            SnippetKind.PYTHON: python_lines,
+            SnippetKind.OPENAI: openai_lines,
+        }
+        return tuple(
+            Snippet(kind, write(status.url, status.api_key, status.model))
+            for kind, write in lines.items()
+        )
 
     def close(self) -> None:
         """End the gateway and stop listening. Blocking, and not on the IO thread."""
@@ -175,7 +197,9 @@ class ServeService:
         if not listening.done():
             listening.set_exception(error)
             return
-        self._publish(replace(self._status, state=ServeState.FAILED, running=0, error=error))
+        self._publish(
+            replace(self._status, state=ServeState.FAILED, running=0, model="", error=error)
+        )
 
     def _on_line(self, line: bytes, listening: asyncio.Future[int]) -> None:
         try:
@@ -244,6 +268,8 @@ class ServeService:
         if self._process is not None and (force or target != self._target):
             self._target = target
             self._tell(target=target)
+            model = target["model"] if target is not None else ""
+            self._publish(replace(self._status, model=model))
 
     def _current_target(self) -> dict[str, Any] | None:
         status, endpoint = self._engine.status, self._engine.endpoint

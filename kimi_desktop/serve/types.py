@@ -31,7 +31,7 @@ class ServeStatus:
     """Requests answered since it was switched on."""
     error: KimiError | None = None
     model: str = ""
-    """The id that requests name; "" while no engine is ready."""
+    """The id that requests name; "" while it is off or no engine is ready."""
 
 
 class SnippetKind(StrEnum):
@@ -39,6 +39,9 @@ class SnippetKind(StrEnum):
 
     CURL = "curl"
     PYTHON = "python"
+    """Any Python 3, nothing to install."""
+    OPENAI = "openai"
+    """Python with the openai package."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,7 @@ class ServeService(Protocol):
         """Replace the key; the old one stops working at once."""
 
     def snippets(self) -> tuple[Snippet, ...]:
-        """Lines to try the gateway with, one of each kind (off: as they will be once it is on)."""
+        """Lines to try the gateway with, one of each kind; () while it would not answer them."""
 
 
 class Services(Protocol):

@@ -171,8 +171,9 @@ class ScriptedServe:
         return self._desk.operation("serve.renew_key", self.status)
 
     def snippets(self) -> tuple[Snippet, ...]:
-        url = self.status.url or self._url()
-        key, model = self.status.api_key, self.status.model or "kimi-k2.6"
+        if self.status.state is not ServeState.ON or not self.status.model:
+            return ()
+        url, key, model = self.status.url, self.status.api_key, self.status.model
         body = {"model": model, "messages": [{"role": "user", "content": "Hello"}]}
         curl = (
             f"curl {url}/chat/completions \\\n"
@@ -181,6 +182,16 @@ class ScriptedServe:
             f"  -d '{json.dumps(body)}'"
         )
         python = (
+            "import json\nimport urllib.request\n\n"
+            "request = urllib.request.Request(\n"
+            f'    "{url}/chat/completions",\n'
+            f"    json.dumps({body!r}).encode(),\n"
+            f'    {{"Authorization": "Bearer {key}", "Content-Type": "application/json"}},\n'
+            ")\n"
+            "with urllib.request.urlopen(request) as response:\n"
+            '    print(json.load(response)["choices"][0]["message"]["content"])'
+        )
+        openai = (
             "from openai import OpenAI\n\n"
             f'client = OpenAI(base_url="{url}", api_key="{key}")\n'
             "answer = client.chat.completions.create(\n"
@@ -189,7 +200,11 @@ class ScriptedServe:
             ")\n"
             "print(answer.choices[0].message.content)"
         )
-        return (Snippet(SnippetKind.CURL, curl), Snippet(SnippetKind.PYTHON, python))
+        return (
+            Snippet(SnippetKind.CURL, curl),
+            Snippet(SnippetKind.PYTHON, python),
+            Snippet(SnippetKind.OPENAI, openai),
+        )
 
     def _url(self) -> str:
         return f"http://127.0.0.1:{self._store.settings.serve.port}/v1"

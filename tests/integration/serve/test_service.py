@@ -29,7 +29,7 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.serve.service import ServeService
 from kimi_desktop.serve.snippets import curl_line, python_lines
-from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus, SnippetKind
 from tests.support import scripted_upstream as upstreams
 from tests.support.engine_programs import embedded_engine
 
@@ -197,6 +197,27 @@ def test_the_address_stays_while_engines_come_and_go(
             model_served(on, None)
     assert statuses.wait(lambda status: status.served == 2).running == 0
     assert serve.status.url == on.url
+
+
+def test_the_lines_to_try_it_with_are_there_while_they_would_work(
+    serve: ServeService, statuses: Statuses, engine: Engine
+) -> None:
+    assert serve.snippets() == ()
+    on = serve.switch_on().result(WAIT_S)
+    assert on.model == ""
+    assert serve.snippets() == ()
+    engine.start(Endpoint(None, 1, "engine's key"), "tiny-kimi-00001-of-00003")
+    assert statuses.wait(lambda status: status.model == "tiny-kimi").state is ServeState.ON
+    lines = {snippet.kind: snippet.text for snippet in serve.snippets()}
+    assert set(lines) == set(SnippetKind)
+    assert lines[SnippetKind.CURL] == curl_line(on.url, on.api_key, "tiny-kimi")
+    assert lines[SnippetKind.PYTHON] == python_lines(on.url, on.api_key, "tiny-kimi")
+    renewed = serve.renew_key().result(WAIT_S)
+    assert all(renewed.api_key in snippet.text for snippet in serve.snippets())
+    assert not any(on.api_key in repr(snippet) for snippet in serve.snippets())
+    engine.stop()
+    statuses.wait(lambda status: status == dataclasses.replace(renewed, model=""))
+    assert serve.snippets() == ()
 
 
 def test_an_engine_that_runs_already_is_found(serve: ServeService, engine: Engine) -> None:
