@@ -10,45 +10,23 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QThread, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
-from shiboken6 import isValid
+from PySide6.QtWidgets import QApplication
 
 from kimi_desktop.ui.bridge import Bridge
+from tests.support.leaks import leaks, settle, top_level_widgets
 from tests.support.scripted_services import ScriptedServices, lived_in
-
-
-def _describe(widget: QWidget) -> str:
-    return f"{type(widget).__name__}({widget.objectName() or widget.windowTitle()!r})"
-
-
-def _settle() -> None:
-    for _ in range(3):
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        QCoreApplication.processEvents()
-    gc.collect()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture(autouse=True)
 def no_leaks(qapp: QApplication) -> Iterator[None]:
     """Fail a test that leaves a top-level widget, a running QThread or an active QTimer."""
-    before = {id(widget) for widget in qapp.topLevelWidgets()}
+    # What survives from earlier (modules, caches) is looked at no more: that halves the time of
+    # the tests.
+    gc.freeze()
+    before = top_level_widgets()
     yield
-    _settle()
-    widgets = [_describe(w) for w in qapp.topLevelWidgets() if id(w) not in before]
-    objects = gc.get_objects()
-    alive = [t for t in objects if isinstance(t, QThread | QTimer) and isValid(t)]
-    threads = [t for t in alive if isinstance(t, QThread) and t.isRunning()]
-    ours = [t for t in threads if t is not qapp.thread()]
-    timers = [t.objectName() or repr(t) for t in alive if isinstance(t, QTimer) and t.isActive()]
-    for widget in qapp.topLevelWidgets():  # one leak must not fail the tests after it
-        if id(widget) not in before:
-            widget.close()
-            widget.deleteLater()
-    assert not widgets, f"left behind: {widgets}"
-    assert not ours, f"still running: {ours}"
-    assert not timers, f"still ticking: {timers}"
+    settle()
+    assert leaks(before) == [], "left behind"
 
 
 @pytest.fixture
