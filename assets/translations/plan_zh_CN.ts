@@ -256,8 +256,8 @@
         <translation>计算缓冲区尚未预测，而 {device} 只剩不到十分之一可供使用：启动时可能内存不足。</translation>
     </message>
     <message>
-        <source>An estimate: the architecture {name} is not known exactly, so every layer counts as full attention.</source>
-        <translation>仅为估算：尚不完全了解 {name} 架构，因此每层都按全注意力计算。</translation>
+        <source>An estimate: how the architecture {name} uses memory is not known exactly here.</source>
+        <translation>仅为估算：尚不完全了解 {name} 架构的内存占用方式。</translation>
     </message>
     <message>
         <source>{size} short on {device}: {needed} needed, {total} there.</source>

@@ -49,7 +49,8 @@ def is_complete(forecast: LoadForecast) -> bool:
 
 def is_used(device: DeviceMemory) -> bool:
     """The plan puts something there; and its size is known."""
-    return device.total_bytes > 0 and bool(device.weights_bytes or device.kv_bytes)
+    parts = (device.weights_bytes, device.kv_bytes, device.compute_bytes)
+    return device.total_bytes > 0 and any(parts)
 
 
 def tightest(forecast: LoadForecast) -> DeviceMemory | None:
@@ -157,8 +158,7 @@ def _tight(worst: DeviceMemory) -> str:
 def _estimate(facts: ModelFacts) -> str:
     text = QCoreApplication.translate(
         "PlanVerdict",
-        "An estimate: the architecture {name} is not known exactly, so every layer counts as "
-        "full attention.",
+        "An estimate: how the architecture {name} uses memory is not known exactly here.",
     )
     return text.format(name=facts.architecture)
 

@@ -10,7 +10,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 from kimi_desktop.backends.types import EngineState
+from kimi_desktop.base.units import format_gib
 from kimi_desktop.models.types import ModelState
+from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.plan.page import PlanPage
 from kimi_desktop.ui.widgets.chip import Verdict
@@ -49,7 +51,10 @@ def test_the_answer_is_the_planners(page, planned):
     assert len(views) == 3
     for view, device in zip(views, forecast.devices, strict=True):
         assert view.bar.used_bytes == device.used_bytes
-        assert "Compute, Overhead not forecast yet" in view.legend.accessibleName()
+        parts = {"Weights": device.weights_bytes, "Compute": device.compute_bytes or 0}
+        for name, size in parts.items():
+            assert f"{name} {format_gib(size, unit=False)}" in view.legend.accessibleName()
+    assert "not forecast" not in views[0].legend.accessibleName()
     facts = page.answer.facts()
     assert facts["File size"] == ("584 GB", "14 files · 543.6 GiB of weights")
     assert facts["KV cache"] == ("8.58 GiB", "70,272 bytes per token at f16")
@@ -77,8 +82,9 @@ def test_every_slider_prices_again(page):
     assert page.answer.facts()["KV cache"][0] != kv
     assert "4K context" in page.answer.sentence.text()
 
+    on_gpu = page.answer.device_views()[1].bar.used_bytes
     choices.gpu_layers.set_value(0)
-    assert page.answer.device_views()[0].bar.used_bytes < 2**30
+    assert page.answer.device_views()[1].bar.used_bytes < on_gpu
 
 
 def test_arrow_keys_move_a_slider(page, qtbot):
@@ -311,6 +317,23 @@ def test_words_follow_the_language(page, qapp):
     QApplication.sendEvent(page, QEvent(QEvent.Type.LanguageChange))
     titles = [w.text() for w in page.choices.header.findChildren(QWidget) if hasattr(w, "text")]
     assert "Plan" in titles
+
+
+def test_parts_without_a_forecast_are_named_as_such(planned, bridge, plan_page):
+    whole = planned.engine.forecast
+
+    def partly(settings, model):
+        devices = whole(settings, model).devices
+        return LoadForecast(
+            tuple(dataclasses.replace(d, compute_bytes=None, overhead_bytes=None) for d in devices)
+        )
+
+    planned.engine.forecast = partly
+    page = plan_page(bridge)
+    for view in page.answer.device_views():
+        assert "Compute, Overhead not forecast yet" in view.legend.accessibleName()
+    page.choices.expert_layers.set_value(60)
+    assert page.answer.chip.text() == "Weights and KV fit"
 
 
 def test_the_scripted_forecast_needs_no_planner(services, bridge, plan_page):

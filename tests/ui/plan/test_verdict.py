@@ -55,7 +55,7 @@ def test_little_room_for_what_is_not_forecast_is_tight():
 
 def test_an_estimate_is_said():
     answer = judge(forecast(GPU, RAM, exact=False), PLAN, KIMI, LARGE)
-    assert answer.advice.startswith("An estimate: the architecture deepseek2")
+    assert answer.advice.startswith("An estimate: how the architecture deepseek2")
 
 
 def test_a_server_gets_one_figure_for_its_gpus():
