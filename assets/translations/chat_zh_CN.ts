@@ -469,8 +469,8 @@
         <translation>用五句话向同事解释混合专家模型。</translation>
     </message>
     <message>
-        <source>Write a Python function that merges overlapping intervals, with tests.</source>
-        <translation>写一个合并重叠区间的 Python 函数，并附上测试。</translation>
+        <source>Write a Python function that merges overlapping intervals.</source>
+        <translation>写一个合并重叠区间的 Python 函数。</translation>
     </message>
     <message>
         <source>Plan a three-day reading list about the history of computing.</source>

@@ -41,9 +41,9 @@ class CodeView(ItemView):
         super().__init__(parent)
         self._code = ""
         self._language = ""
-        self._thought = False
+        self._thought = self._ends_thought = False
         self._wraps = False
-        self._width = 0
+        self._frame = QRectF()
         self.pane = self._pane = TextPane(self, ANSWER)
         self._pane.document().setDefaultFont(mono_font(CODE_PX))
         self._pane.setLineWrapMode(QTextEdit.LineWrapMode.NoWrap)
@@ -84,7 +84,7 @@ class CodeView(ItemView):
             self._code = ""
         if code != self._code:
             self._append(code[len(self._code) :])
-        self._thought = item.thought
+        self._thought, self._ends_thought = item.thought, item.ends_thought
         self._language = item.language
         if code != self._code or not item.open or not grows:
             self._code = code
@@ -149,7 +149,9 @@ class CodeView(ItemView):
         t = tokens()
         painter = painter_on(self)
         if self._thought:
-            painter.fillRect(QRect(THOUGHT_LINE_X_PX, 0, 2, self.height()), color(t.line))
+            below = GAP_PX if self._ends_thought else 0
+            line = QRect(THOUGHT_LINE_X_PX, 0, 2, self.height() - below)
+            painter.fillRect(line, color(t.line))
         box(painter, self._frame, RADIUS, fill=t.code)
         painter.setClipPath(rounded(self._frame, RADIUS))
         head = QRectF(self._frame.left(), 0, self._frame.width(), HEADER_PX + 1)

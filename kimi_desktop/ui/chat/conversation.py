@@ -31,7 +31,7 @@ class Conversation(QWidget):
         self._stack.addWidget(self.start)
         self._stack.addWidget(self.transcript)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, BOTTOM_PX)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._stack, 1)
         layout.addWidget(_Column(self.failure))
@@ -73,7 +73,7 @@ class _Column(QWidget):
     def __init__(self, widget: QWidget) -> None:
         super().__init__()
         self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(SIDE_PX, 0, SIDE_PX, 0)
+        self._row.setContentsMargins(SIDE_PX, 0, SIDE_PX, BOTTOM_PX)
         self._row.addWidget(widget)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
@@ -82,4 +82,4 @@ class _Column(QWidget):
         super().resizeEvent(event)
         left = max((self.width() - COLUMN_MAX_PX) // 2, SIDE_PX)
         right = max(self.width() - COLUMN_MAX_PX - left, SIDE_PX)
-        self._row.setContentsMargins(left, 0, right, 0)
+        self._row.setContentsMargins(left, 0, right, BOTTOM_PX)

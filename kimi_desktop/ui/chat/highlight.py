@@ -24,6 +24,10 @@ _Token = tuple[int, Any, str]
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
+_loaded: set[str] = set()
+"""Languages whose lexer is ready: the first of each costs some 10 ms, Pygments itself 60."""
+
+
 @lru_cache(maxsize=32)
 def _lexer(language: str) -> Any:  # noqa: ANN401 - Pygments has no types
     """The lexer for a fence's word, None when Pygments does not know it."""
@@ -34,6 +38,14 @@ def _lexer(language: str) -> Any:  # noqa: ANN401 - Pygments has no types
         return get_lexer_by_name(language)
     except ClassNotFound:
         return None
+
+
+def _tokens_of(text: str, language: str) -> Iterator[_Token]:
+    """The tokens; none when Pygments does not know the language."""
+    lexer = _lexer(language)
+    _loaded.add(language)
+    if lexer is not None:
+        yield from lexer.get_tokens_unprocessed(text)
 
 
 @lru_cache(maxsize=512)
@@ -100,10 +112,9 @@ class Highlighter(QObject):
     def start(self, text: str, language: str, *, grows: bool) -> None:
         """Colour ``text``, the document's. With ``grows``, only what may have changed.
 
-        The first slice is done at once.
+        The first slice is done at once, unless the language is met for the first time.
         """
-        lexer = _lexer(language.lower()) if language and len(text) <= MAX_CHARACTERS else None
-        if lexer is None:
+        if not language or len(text) > MAX_CHARACTERS:
             self.stop()
             return
         if not grows or language != self._language or not text.startswith(self._text):
@@ -113,8 +124,11 @@ class Highlighter(QObject):
         self._pending.clear()
         # Qt counts UTF-16 units: a character that has two gets two here as well.
         units = _WIDE.sub("\ufffd\ufffd", text)
-        self._tokens = lexer.get_tokens_unprocessed(units[self._base :])
-        self._on_slice()
+        self._tokens = _tokens_of(units[self._base :], language.lower())
+        if language.lower() in _loaded:
+            self._on_slice()
+        else:  # the text is seen first
+            self._timer.start()
 
     def stop(self) -> None:
         """Leave the colours as they are."""

@@ -114,6 +114,7 @@ class Inspector(Surface):
     def _take_samples(self) -> None:
         samples = self._bridge.services.monitor.history(SLOTS)
         self.live.show_samples(samples)
+        self.memory.setVisible(bool(samples))
         if samples:
             self.memory.show_uses(memory_now(samples[-1], self._forecast))
 

@@ -22,14 +22,12 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFormat,
     QTextFragment,
-    QTextLength,
     QTextList,
     QTextListFormat,
-    QTextTable,
-    QTextTableCell,
 )
 
 from kimi_desktop.ui.chat.formulas import Formula, find_formulas, split_code
+from kimi_desktop.ui.chat.markdown_tables import PARAGRAPH_GAP_PX, style_tables
 from kimi_desktop.ui.theme import color, mono_font, tokens, ui_font
 from kimi_desktop.ui.tokens import (
     BODY_LINE_PX,
@@ -59,9 +57,7 @@ MARK = _USER + 5
 
 LIST_INDENT_PX = 20
 QUOTE_INDENT_PX = 16
-PARAGRAPH_GAP_PX = 8
 ITEM_GAP_PX = 2
-CELL_PAD_X_PX = 12
 _HEADING_PX = {1: (20, 28), 2: (18, 26)}
 _HEADING_GAP_PX = 4
 _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
@@ -70,7 +66,6 @@ _FIRST_PLACEHOLDER = 0xE100
 _LAST_PLACEHOLDER = 0xF8FF
 _HARD_BREAK = re.compile(r"(?m)(?:[ ]{2,}|\\)\n(?=[ ]{0,3}(?![\s#>|`~*+\-]|\d+[.)])\S)")
 _BARE_IMAGE = re.compile(r"!\[\s*\]\(\s*([^)\s]+)")
-_NUMBER = re.compile(r"[\d+\-−~≈<>≤≥$€£¥]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +103,7 @@ def render_markdown(document: QTextDocument, markdown: str, look: TextLook = ANS
         edits = _style_blocks(document, cursor, look, formulas)
         for edit in reversed(edits):
             _apply(cursor, edit)
-        _style_tables(document, cursor)
+        style_tables(document, cursor)
     finally:
         cursor.endEditBlock()
 
@@ -361,62 +356,3 @@ def _insert_formula(cursor: QTextCursor, formula: Formula, surrounding: QTextCha
                 else QTextCharFormat.VerticalAlignment.AlignSubScript
             )
         cursor.insertText(run.text.replace(" ", "\u00a0") if short else run.text, styled)
-
-
-def _style_tables(document: QTextDocument, cursor: QTextCursor) -> None:
-    for frame in document.rootFrame().childFrames():
-        if isinstance(frame, QTextTable):
-            _style_table(frame, cursor)
-
-
-def _style_table(table: QTextTable, cursor: QTextCursor) -> None:
-    table_format = table.format()
-    table_format.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
-    table_format.setBorder(0)
-    table_format.setBorderCollapse(False)
-    table_format.setCellSpacing(0)
-    table_format.setCellPadding(0)
-    table_format.setMargin(0)
-    table_format.setBottomMargin(PARAGRAPH_GAP_PX)
-    before = table.firstCursorPosition().block().previous()
-    if before.isValid() and before.length() > 1:  # a list: Qt drops its margin before a table
-        table_format.setTopMargin(PARAGRAPH_GAP_PX)
-    table.setFormat(table_format)
-    for column in range(table.columns()):
-        for row in range(table.rows()):
-            _style_cell(table.cellAt(row, column), cursor, header=row == 0)
-        _align_header(table, column, cursor)
-
-
-def _align_header(table: QTextTable, column: int, cursor: QTextCursor) -> None:
-    """Qt aligns the cells of a column but not its header."""
-    if table.rows() > 1:
-        cursor.setPosition(table.cellAt(1, column).firstPosition())
-        alignment = cursor.blockFormat().alignment()
-        cursor.setPosition(table.cellAt(0, column).firstPosition())
-        header = cursor.blockFormat()
-        header.setAlignment(alignment)
-        cursor.setBlockFormat(header)
-
-
-def _style_cell(cell: QTextTableCell, cursor: QTextCursor, *, header: bool) -> None:
-    cell_format = cell.format().toTableCellFormat()
-    cell_format.setLeftPadding(CELL_PAD_X_PX)
-    cell_format.setRightPadding(CELL_PAD_X_PX)
-    cell_format.setTopPadding(4)
-    cell_format.setBottomPadding(4 if header else 3)
-    cell.setFormat(cell_format)
-    cursor.setPosition(cell.firstPosition())
-    block_format = cursor.blockFormat()
-    block_format.setLineHeight(BODY_LINE_PX, _FIXED)
-    block_format.setTopMargin(0)
-    block_format.setBottomMargin(0)
-    cursor.setBlockFormat(block_format)
-    cursor.setPosition(cell.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
-    text = QTextCharFormat()
-    text.setProperty(QTextFormat.Property.FontPixelSize, BODY_PX)
-    if header:
-        text.setFontWeight(QFont.Weight.DemiBold)
-    elif _NUMBER.match(cursor.selectedText()):
-        text.setFontFamilies(mono_font().families())
-    cursor.mergeCharFormat(text)

@@ -138,7 +138,7 @@ class StartPanel(QWidget):
     def _prompts(self) -> tuple[str, str, str]:
         return (
             self.tr("Explain mixture of experts to a colleague in five sentences."),
-            self.tr("Write a Python function that merges overlapping intervals, with tests."),
+            self.tr("Write a Python function that merges overlapping intervals."),
             self.tr("Plan a three-day reading list about the history of computing."),
         )
 

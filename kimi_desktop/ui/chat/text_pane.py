@@ -34,7 +34,6 @@ from kimi_desktop.ui.chat.markdown_render import (
     BOX,
     GROUND,
     MARK,
-    PARAGRAPH_GAP_PX,
     QUOTE_INDENT_PX,
     RULER,
     TextLook,
@@ -42,6 +41,7 @@ from kimi_desktop.ui.chat.markdown_render import (
     prepare_document,
     render_markdown,
 )
+from kimi_desktop.ui.chat.markdown_tables import PARAGRAPH_GAP_PX
 from kimi_desktop.ui.theme import color, tokens
 from kimi_desktop.ui.tokens import RADIUS, RADIUS_SMALL
 

@@ -2,7 +2,7 @@
 
 A scroll area with a pool of views (``view_pool``), placed by ``column`` from an anchor. While an
 answer streams only its open piece is rendered again. What is measured is in
-``docs/decisions/0004-transcript.md`` and printed by ``benchmarks/transcript.py``.
+``docs/decisions/0003-transcript.md`` and printed by ``benchmarks/transcript.py``.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.chat.types import AnswerStats, Message
 from kimi_desktop.ui.chat.code_view import CodeView
 from kimi_desktop.ui.chat.column import Column, Placed
-from kimi_desktop.ui.chat.item_views import Act, ItemView, StatsView
+from kimi_desktop.ui.chat.inset_ring import InsetRing
+from kimi_desktop.ui.chat.item_views import Act, ItemView
+from kimi_desktop.ui.chat.line_keeper import LineKeeper
+from kimi_desktop.ui.chat.message_views import StatsView
 from kimi_desktop.ui.chat.text_pane import BLEED_PX
 from kimi_desktop.ui.chat.transcript_keys import TranscriptKeys
-from kimi_desktop.ui.chat.transcript_model import Entry, Item, Key, Prefill
+from kimi_desktop.ui.chat.transcript_model import Entry, Item, Prefill
 from kimi_desktop.ui.chat.transcript_select import TranscriptSelect
 from kimi_desktop.ui.chat.view_pool import Place, ViewPool
 from kimi_desktop.ui.theme import color, tokens
@@ -63,8 +66,8 @@ class Transcript(QAbstractScrollArea):
         self._due = QTimer(self)
         self._due.setSingleShot(True)
         self._due.timeout.connect(self._relayout)
-        self._kept: tuple[tuple[Place, int, int], tuple[int, Key, int]] | None = None
-        """The line that a change of width keeps in place, and the anchor that this gave."""
+        self._keeper = LineKeeper(self)
+        self._ring = InsetRing(self.viewport())
         self._last_end = 0.0
         self._last_cost = 0.0
         self.select = TranscriptSelect(self)
@@ -224,6 +227,17 @@ class Transcript(QAbstractScrollArea):
             self.scroll_by(-dy)
         event.accept()
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """A ring inside says that the keyboard is here."""
+        super().focusInEvent(event)
+        self._ring.setVisible(event.reason() is not Qt.FocusReason.MouseFocusReason)
+        self._ring.raise_()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """No focus, no ring."""
+        super().focusOutEvent(event)
+        self._ring.hide()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Selection keys first, then scrolling."""
         if self._keys.on_key(event):
@@ -279,7 +293,7 @@ class Transcript(QAbstractScrollArea):
             self._dress()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The ground, and a ring inside when the keyboard is here."""
+        """The ground."""
         del event
         painter = painter_on(self.viewport())
         painter.fillRect(self.viewport().rect(), color(tokens().window))
@@ -293,12 +307,7 @@ class Transcript(QAbstractScrollArea):
         width = min(self.width() - 2 * SIDE_PX, COLUMN_MAX_PX)
         if width <= 0:
             return
-        line = None
-        if not self._column.follow and width != self._width:
-            line = self._top_line()
-            # One line for a whole drag of the window's edge: a new one each time would creep.
-            if self._kept is not None and self._kept[1] == self._column.anchor:
-                line = self._kept[0]
+        line = self._keeper.line() if width != self._width else None
         self._width = width
         self._column.resize(width, self.viewport().height())
         self._latest.adjustSize()
@@ -307,29 +316,8 @@ class Transcript(QAbstractScrollArea):
         )
         self._relayout()
         if line is not None:
-            self._restore_line(*line)
-            self._kept = (line, self._column.anchor)
-
-    def _top_line(self) -> tuple[Place, int, int] | None:
-        """The text position at the viewport's top, and how far below the top it is drawn."""
-        for placed in self._placed:
-            place = (placed.entry, placed.item.key)
-            view = self._pool.get(place)
-            if placed.y + placed.height <= 0 or view is None or view.pane is None:
-                continue
-            pane = view.pane
-            position = pane.position_at(QPoint(0, max(-placed.y - pane.y(), 0) + 1))
-            top = placed.y + pane.y() + round(pane.position_rect(position).top())
-            return place, position, top
-        return None
-
-    def _restore_line(self, place: Place, position: int, top: int) -> None:
-        view = self._pool.get(place)
-        if view is None or view.pane is None or self._column.follow:
-            return
-        in_view = view.pane.y() + round(view.pane.position_rect(position).top())
-        self._column.anchor_to(*place, in_view - top)
-        self._relayout()
+            self._keeper.restore(line)
+        self._ring.setGeometry(self.viewport().rect())
 
     def _measure(self, index: int, item: Item) -> int:
         entry = self._column.entries[index]
@@ -356,6 +344,8 @@ class Transcript(QAbstractScrollArea):
         self.select.paint()
         self._sync_bar()
         self._latest.setVisible(not self._column.follow and bool(placed))
+        if self._ring.isVisible():
+            self._ring.raise_()
         self._last_end = time.perf_counter()
         self._last_cost = self._last_end - begun
 

@@ -57,6 +57,8 @@ class Item:
     """The characters of the message that it shows."""
     language: str = ""
     thought: bool = False
+    ends_thought: bool = False
+    """The answer begins below it."""
     open: bool = False
     """Text is still being added to it: the caret stands at its end."""
 
@@ -187,6 +189,6 @@ class Entry:
             for number, segment in enumerate(segments)
         ]
         writing = self.is_live and thought == (not self.message.text)
-        if writing and items:
-            items[-1] = replace(items[-1], open=True)
+        if items and (writing or thought):
+            items[-1] = replace(items[-1], open=writing, ends_thought=thought)
         return items

@@ -11,15 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from PySide6.QtWidgets import QWidget
 
 from kimi_desktop.ui.chat.code_view import CodeView
-from kimi_desktop.ui.chat.item_views import (
-    Act,
-    FoldView,
-    ItemView,
-    NoticeView,
-    QuestionView,
-    StatsView,
-    TextView,
-)
+from kimi_desktop.ui.chat.item_views import Act, FoldView, ItemView, TextView
+from kimi_desktop.ui.chat.message_views import NoticeView, QuestionView, StatsView
 from kimi_desktop.ui.chat.transcript_model import Entry, Item, ItemKind, Key
 
 Place = tuple[int, Key]

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QApplication
 
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice
 from kimi_desktop.ui.chat.code_view import CodeView
-from kimi_desktop.ui.chat.item_views import FoldView, StatsView
+from kimi_desktop.ui.chat.item_views import FoldView
+from kimi_desktop.ui.chat.message_views import StatsView
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.theme import Theme, tokens
 

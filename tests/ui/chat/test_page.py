@@ -20,8 +20,8 @@ from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import ChatError, ErrorCode
 from kimi_desktop.chat.types import Finish, Role
 from kimi_desktop.ui.chat.chat_list import ChatList
-from kimi_desktop.ui.chat.item_views import NoticeView, QuestionView, StatsView
 from kimi_desktop.ui.chat.link_popover import LinkPopover, can_open
+from kimi_desktop.ui.chat.message_views import NoticeView, QuestionView, StatsView
 from kimi_desktop.ui.chat.panes import Side
 from kimi_desktop.ui.chat.start_panel import Beginning
 

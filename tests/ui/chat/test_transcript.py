@@ -12,7 +12,8 @@ from PySide6.QtTest import QTest
 from kimi_desktop.base.errors import ChatError, ErrorCode
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from kimi_desktop.ui.chat.code_view import CodeView
-from kimi_desktop.ui.chat.item_views import Act, FoldView, NoticeView, QuestionView, StatsView
+from kimi_desktop.ui.chat.item_views import Act, FoldView
+from kimi_desktop.ui.chat.message_views import NoticeView, QuestionView, StatsView
 from kimi_desktop.ui.chat.transcript import Transcript
 from kimi_desktop.ui.chat.transcript_model import Part
 
