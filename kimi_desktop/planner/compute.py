@@ -12,7 +12,6 @@ estimate.
 from __future__ import annotations
 
 import dataclasses
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +19,7 @@ from functools import lru_cache
 from kimi_desktop.models.geometry import Geometry, LayerKind
 from kimi_desktop.models.ggml import TYPES_BY_NAME
 from kimi_desktop.planner.cache import Cells, cells, kv_widths
-from kimi_desktop.planner.compute_table import WIDTHS
+from kimi_desktop.planner.graph_width import MEASURED_UBATCH, between, generic_width, widths_of
 from kimi_desktop.planner.types import HOST, ModelShape, Placement
 from kimi_desktop.planner.weights import HostStaging, host_staging
 
@@ -33,9 +32,6 @@ STAGES_TWO = frozenset({"kimi-linear", "kimi-k3", "llama4", "qwen3next"})
 
 SCORES_ON_HOST = frozenset({"lfm2"})
 """Architectures whose attention without flash attention stays with a cache on the host."""
-
-Points = tuple[tuple[int, int], ...]
-"""(context in tokens, floats per token), ascending contexts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,7 @@ def _host_graph(load: _Load) -> float:
     if points is None:
         return 0.0
     scores = _scores(load) if load.geometry.architecture in SCORES_ON_HOST else 0.0
-    return _between(points, load.room.n_ctx_seq) + _masks(load, None) + scores
+    return between(points, load.room.n_ctx_seq) + _masks(load, None) + scores
 
 
 def _noop_host_masks(load: _Load) -> float:
@@ -173,6 +169,8 @@ def _gpu_bytes(load: _Load, device: int) -> int:
     first = device == 0
     if not holds_layers and not (first and placement.offload_ops):
         return 0
+    if device not in load.kinds and not first and not load.pipeline:
+        return _round(load, _output_only(load))
     name = _regime(load, device)
     staged = 0.0
     if first and placement.offload_ops:
@@ -186,12 +184,19 @@ def _gpu_bytes(load: _Load, device: int) -> int:
     return _round(load, floats)
 
 
+def _output_only(load: _Load) -> float:
+    """A GPU with the output matrix alone works on the rows that are asked for."""
+    rows = max(load.placement.n_outputs or 0, load.placement.n_parallel)
+    geometry = load.geometry
+    return rows * (geometry.n_vocab + 4 * geometry.n_embd) / load.room.n_ubatch
+
+
 def _regime(load: _Load, device: int) -> str:
     """Which row of the table a GPU reads."""
     placement = load.placement
     if load.pipeline:
         return "first" if device == 0 else "mid"
-    if device > 0:
+    if device > 0 and placement.offload_kv:
         if device in load.staging.gpus_with_experts:
             return "rest_experts"
         foreign = device in load.staging.gpus_with_foreign_experts
@@ -215,7 +220,7 @@ def _plane(load: _Load, name: str, device: int) -> float:
     if name == "stage":
         base = _stage_width(load)
     if load.pipeline and (by_start := (widths_of(load.geometry) or {}).get("mid_by_start")):
-        base = _between(by_start, load.devices.index(device))
+        base = between(by_start, load.devices.index(device))
     if converts:
         base = max(_width(load, name), _width(load, f"{name}_q") + converts + copies)
     if name == "noop" and load.staging.gpus_with_experts:
@@ -229,19 +234,25 @@ def _stage_width(load: _Load) -> float:
     wide = (widths_of(load.geometry) or {}).get("stage_4096")
     if wide is None:
         return narrow
-    share = (load.room.n_ubatch - 512) / (4096 - 512)
+    if load.geometry.architecture in STAGES_TWO:  # or one staged tensor beside more of the graph
+        return max(narrow, wide[-1][1] - load.staging.expert_bytes / _token_bytes(load))
+    share = (load.room.n_ubatch - MEASURED_UBATCH) / (4096 - MEASURED_UBATCH)
     return narrow + (wide[-1][1] - narrow) * min(max(share, 0.0), 1.0)
+
+
+def _token_bytes(load: _Load) -> int:
+    """Bytes of one F32 per token of the micro-batch."""
+    return F32_BYTES * load.room.n_ubatch
 
 
 def _staged_floats(load: _Load, name: str) -> float:
     """Weights of the host that a large batch brings to the first GPU."""
     staging = load.staging
-    ubatch = load.room.n_ubatch
     if name == "stage":
         times = 2 if load.geometry.architecture in STAGES_TWO else 1
-        return times * staging.expert_bytes / (F32_BYTES * ubatch)
+        return times * staging.expert_bytes / _token_bytes(load)
     if name == "ngl":
-        return max(staging.expert_bytes, staging.dense_bytes) / (F32_BYTES * ubatch)
+        return max(staging.expert_bytes, staging.dense_bytes) / _token_bytes(load)
     return 0.0
 
 
@@ -303,7 +314,8 @@ def _converted_floats(load: _Load) -> float:
     placement = load.placement
     if placement.cache_type_k == "F16" or not placement.flash_attention:
         return 0.0
-    return sum(_widest_kv(load)) * 2 * _longest_cells(load) / (F32_BYTES * load.room.n_ubatch)
+    rows = _longest_cells(load) * load.room.n_stream
+    return sum(_widest_kv(load)) * 2 * rows / _token_bytes(load)
 
 
 def _copied_floats(load: _Load, name: str) -> float:
@@ -311,11 +323,15 @@ def _copied_floats(load: _Load, name: str) -> float:
     if name not in ("nkvo", "ngl"):
         return 0.0
     placement = load.placement
+    cells_held = _longest_cells(load)
+    if name == "ngl" and not load.kinds.get(HOST, frozenset()) & {LayerKind.FULL, LayerKind.BOTH}:
+        cells_held = min(cells_held, load.room.n_window)
     width_k, width_v = _widest_kv(load)
     kind_k = TYPES_BY_NAME[placement.cache_type_k]
     kind_v = TYPES_BY_NAME[placement.cache_type_v]
     row = kind_k.row_bytes(width_k) + kind_v.row_bytes(width_v)
-    return row * _longest_cells(load) / (F32_BYTES * load.room.n_ubatch)
+    rows = cells_held * load.room.n_stream
+    return row * rows / _token_bytes(load)
 
 
 def _logits(load: _Load) -> float:
@@ -323,66 +339,22 @@ def _logits(load: _Load) -> float:
     geometry, room = load.geometry, load.room
     rows = load.placement.n_outputs
     rows = min(room.n_ubatch, load.placement.n_parallel if rows is None else rows)
-    return rows / room.n_ubatch * geometry.n_vocab + 4 * geometry.n_embd
+    beside = (widths_of(geometry) or {}).get("logits")
+    floats = 4 * geometry.n_embd if beside is None else beside[-1][1]
+    return rows / room.n_ubatch * geometry.n_vocab + (floats if rows > 1 else 4 * geometry.n_embd)
 
 
 def _round(load: _Load, floats: float) -> int:
-    return max(int(floats * F32_BYTES * load.room.n_ubatch), 0)
-
-
-# the table
-
-
-def widths_of(geometry: Geometry) -> Mapping[str, Points] | None:
-    """The measured widths of a geometry, None when it was not measured."""
-    return WIDTHS.get(
-        (
-            geometry.architecture,
-            geometry.n_embd,
-            geometry.n_head,
-            geometry.n_ff,
-            geometry.n_ff_expert,
-            geometry.n_expert,
-            geometry.n_expert_used,
-        )
-    )
+    return max(int(floats * _token_bytes(load)), 0)
 
 
 def _width(load: _Load, name: str) -> float:
     table = widths_of(load.geometry)
     if table is not None and name in table:
-        return _between(table[name], load.room.n_ctx_seq)
+        context: float = load.room.n_ctx_seq
+        if name.partition("_")[0] in ("ngl", "nkvo") or name.endswith("_q"):
+            # Copies of the cache do not grow with the micro-batch, so a small one sees a longer
+            # context, in floats per token.
+            context *= load.room.n_stream * MEASURED_UBATCH / load.room.n_ubatch
+        return between(table[name], context)
     return generic_width(load.geometry, name)
-
-
-def _between(points: Points, context: int) -> float:
-    """Linear between measured contexts, level beyond them."""
-    at = bisect_right(points, (context, 2**62))
-    if at == 0:
-        return float(points[0][1])
-    if at == len(points):
-        return float(points[-1][1])
-    (x0, y0), (x1, y1) = points[at - 1], points[at]
-    return y0 + (y1 - y0) * (context - x0) / (x1 - x0)
-
-
-def generic_width(geometry: Geometry, name: str) -> float:
-    """The rule for a geometry that was not measured.
-
-    Exact for dense models with all layers on one GPU; for experts it was between 13 % below and
-    42 % above the measured widths, so callers mark it as an estimate.
-    """
-    embd, query = geometry.n_embd, geometry.n_head * geometry.key_length
-    plain = 3 * geometry.n_ff + 4 * embd
-    if geometry.n_expert:
-        used = geometry.n_expert_used
-        shared = geometry.n_ff_shared
-        moe = used * embd * (3 if shared else 2) + 2 * embd
-        moe += 4 * shared if shared else used * geometry.n_ff_expert
-        plain = max(moe, 4 * embd + 2 * query)
-    attention = max(5 * embd, 2 * query + 4 * embd)
-    base, _, variant = name.partition("_")
-    if variant in ("q", "off"):
-        return attention + (12 * embd if base in ("first", "mid") else 0)
-    extra = {"first": 12 * embd, "mid": 7 * embd, "cpu": embd}.get(base, 0)
-    return float(plain + extra + 8)

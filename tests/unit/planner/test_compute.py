@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kimi_desktop.planner.compute import compute_by_device, generic_width, widths_of
+from kimi_desktop.planner.compute import compute_by_device, uses_flash_attention
+from kimi_desktop.planner.graph_width import between, generic_width, widths_of
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.types import ALL_LAYERS, EVERY_BLOCK, HOST, ModelShape, Placement
 from kimi_desktop.planner.weights import layer_devices
@@ -84,6 +85,53 @@ def test_gpus_without_work_hold_nothing() -> None:
     none = Placement(context=4_096, n_gpu_layers=0)
     assert compute(shape, none, (1.0, 1.0))[1] == 0
     assert compute(shape, dataclasses.replace(none, offload_ops=False), (1.0, 1.0))[0] == 0
+
+
+def test_a_gpu_with_the_output_alone_needs_little() -> None:
+    shape = shape_of(model_facts("llama-3.1-8b.q4_k_m"))
+    placement = Placement(context=4_096, n_gpu_layers=8)
+    split = (7.0, 1.0)
+    assert layer_devices(32, 8, split)[-2:] == (0, 1)
+    assert compute(shape, placement, split)[1] < 2 * MIB
+
+
+def test_rows_of_logits() -> None:
+    shape = shape_of(model_facts("qwen3-235b-a22b.q4_k_m"))
+    one = Placement(context=16_384, n_gpu_layers=ALL_LAYERS)
+    many = dataclasses.replace(one, n_outputs=2_048)
+    assert compute(shape, many, (1.0,))[0] // MIB == 416
+    assert compute(shape, one, (1.0,))[0] // MIB == 184
+
+
+def test_slots_of_their_own_are_all_converted() -> None:
+    """A quantized cache of eight slots is converted as a whole, whatever one slot holds."""
+    shape = shape_of(model_facts("llama-3.1-8b.q4_k_m"))
+    one = Placement(
+        context=131_072, n_gpu_layers=ALL_LAYERS, cache_type_k="Q8_0", cache_type_v="Q8_0"
+    )
+    eight = dataclasses.replace(one, n_parallel=8)
+    masks = 2 * 512 * (131_072 - 131_072 // 8)
+    assert compute(shape, one, (1.0,))[0] - compute(shape, eight, (1.0,))[0] == masks
+
+
+def test_flash_attention_is_on_where_it_can_be() -> None:
+    for name, split_layers, expected in (
+        ("llama-3.1-8b.q4_k_m", 16, True),
+        ("lfm2-1.2b.q8_0", 8, False),
+        ("lfm2-1.2b.q8_0", ALL_LAYERS, True),
+    ):
+        geometry = model_facts(name).geometry
+        assert geometry is not None
+        devices = layer_devices(geometry.n_layer, split_layers, (1.0,))
+        auto = Placement(context=4_096, n_gpu_layers=split_layers)
+        assert uses_flash_attention(geometry, auto, devices, True) is expected
+        told = dataclasses.replace(auto, flash_attention=not expected)
+        assert uses_flash_attention(geometry, told, devices, True) is not expected
+
+
+def test_between_points() -> None:
+    points = ((100, 10), (200, 30))
+    assert [between(points, x) for x in (1, 100, 150, 200, 999)] == [10, 10, 20, 30, 30]
 
 
 def stranger(name: str) -> ModelShape:
