@@ -52,6 +52,7 @@ from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
 from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
 from kimi_desktop.ui.model_picker import select_model  # noqa: E402
 from kimi_desktop.ui.navigation import PAGES  # noqa: E402
+from kimi_desktop.ui.overlay_host import OverlayHost  # noqa: E402
 from kimi_desktop.ui.pages import standard_pages  # noqa: E402
 from kimi_desktop.ui.theme import Theme  # noqa: E402
 from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
@@ -205,21 +206,21 @@ def shoot_failure(studio: Studio, look: Look) -> None:
         assert broken is not None
         services.engine.set_failed(services.models.models[1], broken)
         with studio.window(services, look) as (window, _):
-            window.show_failure()
+            window.overlays.show_failure()
             studio.take(window, "failure", look)
 
 
 def shoot_overlays(studio: Studio, look: Look) -> None:
     """What lies over the window for a moment."""
-    overlays: tuple[tuple[str, Callable[[MainWindow], None]], ...] = (
-        ("picker", MainWindow.open_picker),
-        ("palette", MainWindow.open_palette),
-        ("shortcuts", MainWindow.show_shortcuts),
+    overlays: tuple[tuple[str, Callable[[OverlayHost], None]], ...] = (
+        ("picker", OverlayHost.open_picker),
+        ("palette", OverlayHost.open_palette),
+        ("shortcuts", OverlayHost.show_shortcuts),
     )
     for name, show in overlays:
         if studio.wants(name):
             with studio.window(lived_in(studio.home(), zh=look.chinese), look) as (window, _):
-                show(window)
+                show(window.overlays)
                 studio.take(window, name, look)
 
 

@@ -389,6 +389,13 @@
     </message>
 </context>
 <context>
+    <name>Notices</name>
+    <message>
+        <source>Copy details</source>
+        <translation>复制详情</translation>
+    </message>
+</context>
+<context>
     <name>ProgressRow</name>
     <message>
         <source>{done} of {total}</source>

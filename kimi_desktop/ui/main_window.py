@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QSettings, QSize, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
@@ -42,7 +42,7 @@ from kimi_desktop.ui.engine_control import EngineControl
 from kimi_desktop.ui.engine_words import loaded_model
 from kimi_desktop.ui.navigation import PAGES
 from kimi_desktop.ui.notices import Notices
-from kimi_desktop.ui.overlay import Overlay
+from kimi_desktop.ui.overlay_host import OverlayHost
 from kimi_desktop.ui.pages import Page
 from kimi_desktop.ui.rail import Rail
 from kimi_desktop.ui.shortcuts import KEYS, shortcut
@@ -74,8 +74,10 @@ class MainWindow(QMainWindow):
         self._built: dict[str, QWidget] = {}
         self._make_wizard = wizard
         self._wizard: QWidget | None = None
-        self._overlay: Overlay | None = None
+        self.in_wizard = False
+        self._first: Callable[[], None] | None = None
         self._leaving = False
+        self._begun = False
         self._geometry = (
             QSettings(str(config_folder / GEOMETRY_FILE), QSettings.Format.IniFormat)
             if config_folder is not None
@@ -89,19 +91,22 @@ class MainWindow(QMainWindow):
         self.notices = Notices()
         self.stack = QStackedWidget()
         self.status_bar = StatusBar(bridge)
-        self.engine = EngineControl(bridge, self.ask)
+        self.overlays = OverlayHost(self, bridge)
+        self.engine = EngineControl(bridge, self.overlays.ask)
         self._arrange()
         self._connect()
         self._bind_keys()
-        self.retranslate()
         self._show_engine()
         self.rail.set_open(open_=bridge.settings.window.rail_open)
+        # The page is built after the frame was painted: the window stands there sooner.
         if wizard is not None and not bridge.settings.window.wizard_done:
-            self.show_wizard()
+            self._set_wizard_frame(on=True)
+            self._first = self.show_wizard
         else:
-            self.show_page(bridge.settings.window.page)
+            self.rail.select(self.page_name)
+            self._first = partial(self.show_page, self.page_name)
+        self.retranslate()
         self._restore_place()
-        QTimer.singleShot(0, self._on_first_idle)
 
     # pages
 
@@ -123,6 +128,7 @@ class MainWindow(QMainWindow):
         """Bring a page to the front; an unknown name falls back to the first page."""
         if name not in self._pages:
             name = next(iter(self._pages))
+        self._first = None
         self.stack.setCurrentWidget(self.page(name))
         self.rail.select(name)
         self._set_wizard_frame(on=False)
@@ -134,6 +140,7 @@ class MainWindow(QMainWindow):
         """Open the set-up from its beginning."""
         if self._make_wizard is None:
             return
+        self._first = None
         self._drop_wizard()
         self._wizard = self._make_wizard(self._bridge)
         self.stack.addWidget(self._wizard)
@@ -154,63 +161,15 @@ class MainWindow(QMainWindow):
 
     # what the frame does for everybody
 
-    def ask(self, question: str, detail: str, confirm: str, on_confirm: Callable[[], None]) -> None:
-        """A question over the window."""
-        from kimi_desktop.ui.window_overlays import Question  # noqa: PLC0415 - built when asked
-
-        self._open(
-            Question(self, question=question, detail=detail, confirm=confirm, on_confirm=on_confirm)
-        )
-
-    def open_picker(self) -> None:
-        """Drop down the list of models."""
-        from kimi_desktop.ui.model_picker import ModelPicker  # noqa: PLC0415
-
-        if self._wizard is None:
-            self._open(ModelPicker(self._bridge, self))
-
-    def open_palette(self) -> None:
-        """Search chats and commands."""
-        from kimi_desktop.ui.command_palette import CommandPalette  # noqa: PLC0415
-
-        if self._wizard is None:
-            self._open(CommandPalette(self._bridge, self, self.titles(), self.toggle_rail))
-
-    def show_shortcuts(self) -> None:
-        """List the keyboard shortcuts."""
-        from kimi_desktop.ui.shortcuts import shortcut_rows  # noqa: PLC0415
-        from kimi_desktop.ui.window_overlays import ShortcutList  # noqa: PLC0415
-
-        enter_sends = self._bridge.settings.window.enter_sends
-        self._open(ShortcutList(self, shortcut_rows(enter_sends=enter_sends)))
-
-    def show_log(self) -> None:
-        """Show the engine's log."""
-        from kimi_desktop.ui.window_overlays import LogView  # noqa: PLC0415
-
-        self._open(LogView(self, self._bridge.services.engine.log_text()))
-
-    def show_failure(self) -> None:
-        """Why the engine failed: in place on the Chat page, over any other page."""
-        from kimi_desktop.ui.window_overlays import FailureView  # noqa: PLC0415
-
-        self._open(FailureView(self, self._bridge))
-
     def show_unexpected(self, trace: str) -> None:
         """Something failed that nobody expected; the app goes on."""
-        last = trace.strip().rpartition("\n")[2]
-        self.notices.show_error(RuntimeError(last))
+        self.notices.show_unexpected(trace)
 
     def toggle_rail(self) -> None:
         """Open or close the rail."""
         open_ = not self.rail.is_open
         self.rail.set_open(open_=open_)
         self._save_window(rail_open=open_)
-
-    @property
-    def overlay(self) -> Overlay | None:
-        """What lies over the window now."""
-        return self._overlay
 
     # Qt
 
@@ -224,16 +183,22 @@ class MainWindow(QMainWindow):
         """Set the words."""
         titles = self.titles()
         self.rail.set_titles(titles, {name: shortcut(f"page_{name}") for name in self._pages})
-        wizard = self._wizard is not None
-        self.top_bar.set_title(self.tr("Set up") if wizard else titles[self.page_name])
+        self.top_bar.set_title(self.tr("Set up") if self.in_wizard else titles[self.page_name])
         self.top_bar.show_language(self._language_shown())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The first painting is what the first page waits for."""
+        super().paintEvent(event)
+        if not self._begun:
+            self._begun = True
+            QTimer.singleShot(0, self._on_first_painted)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask when leaving would cut something off; else remember the place and go."""
         reason = self._reason_to_stay()
         if reason and not self._leaving:
             event.ignore()
-            self.ask(self.tr("Quit Kimi Desktop?"), reason, self.tr("Quit"), self._leave)
+            self.overlays.ask(self.tr("Quit Kimi Desktop?"), reason, self.tr("Quit"), self._leave)
             return
         if self._geometry is not None:
             self._geometry.setValue("geometry", self.saveGeometry())
@@ -266,19 +231,19 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         go = self._bridge.navigation
         go.page_wanted.connect(self.show_page)
-        go.picker_wanted.connect(self.open_picker)
-        go.palette_wanted.connect(self.open_palette)
-        go.shortcuts_wanted.connect(self.show_shortcuts)
+        go.picker_wanted.connect(self.overlays.open_picker)
+        go.palette_wanted.connect(self.overlays.open_palette)
+        go.shortcuts_wanted.connect(self.overlays.show_shortcuts)
         go.wizard_wanted.connect(self.show_wizard)
-        go.log_wanted.connect(self.show_log)
+        go.log_wanted.connect(self.overlays.show_log)
         go.start_wanted.connect(self.engine.start)
         go.stop_wanted.connect(self.engine.stop)
         go.problem_met.connect(self._on_failed)
         go.note_made.connect(self.notices.show_note)
-        self.top_bar.picker_wanted.connect(self.open_picker)
+        self.top_bar.picker_wanted.connect(self.overlays.open_picker)
         self.top_bar.start_wanted.connect(self.engine.start)
         self.top_bar.stop_wanted.connect(self.engine.stop)
-        self.top_bar.failure_wanted.connect(self.show_failure)
+        self.top_bar.failure_wanted.connect(self.overlays.show_failure)
         self.top_bar.language_chosen.connect(self._on_language_chosen)
         self.rail.chosen.connect(self.show_page)
         self.status_bar.clicked.connect(lambda: self.show_page("monitor"))
@@ -288,11 +253,11 @@ class MainWindow(QMainWindow):
         go = self._bridge.navigation
         bindings: dict[str, Callable[[], Any]] = {
             "new_chat": go.new_chat,
-            "palette": self.open_palette,
-            "picker": self.open_picker,
+            "palette": self.overlays.open_palette,
+            "picker": self.overlays.open_picker,
             "rail": self.toggle_rail,
             "settings": lambda: self.show_page("settings"),
-            "shortcuts": self.show_shortcuts,
+            "shortcuts": self.overlays.show_shortcuts,
             "quit": self.close,
         }
         for name in PAGES:
@@ -303,21 +268,11 @@ class MainWindow(QMainWindow):
 
     def _on_key(self, action: str, run: Callable[[], Any]) -> None:
         """The wizard hides the pages, so their keys rest meanwhile."""
-        if self._wizard is None or action in ("quit", "shortcuts"):
+        if not self.in_wizard or action in ("quit", "shortcuts"):
             run()
 
-    def _open(self, overlay: Overlay) -> None:
-        if self._overlay is not None:
-            self._overlay.dismiss()
-        self._overlay = overlay
-        overlay.closed.connect(lambda: self._on_overlay_closed(overlay))
-        overlay.open()
-
-    def _on_overlay_closed(self, overlay: Overlay) -> None:
-        if self._overlay is overlay:
-            self._overlay = None
-
     def _set_wizard_frame(self, *, on: bool) -> None:
+        self.in_wizard = on
         self.rail.setVisible(not on)
         self.status_bar.setVisible(not on)
         self.top_bar.set_wizard(on=on)
@@ -374,8 +329,10 @@ class MainWindow(QMainWindow):
             if saved is not None:
                 self.restoreGeometry(saved)
 
-    def _on_first_idle(self) -> None:
-        """After the first painting: what the user should know once."""
+    def _on_first_painted(self) -> None:
+        """Build the first page, then say what the user should know once."""
+        if self._first is not None:
+            self._first()
         for problem in self._bridge.services.store.problems:
             self.notices.show_error(problem)
         self._bridge.services.store.problems.clear()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from kimi_desktop.base.messages import describe_error
+from kimi_desktop.base.messages import describe_error, message
+from kimi_desktop.ui.diagnostics import redact
 from kimi_desktop.ui.language import language
+from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.message_bar import MessageBar
 
 MOST = 3
@@ -62,6 +65,19 @@ class Notices(QWidget):
         bar.show_message(what, advice)
         self.add(bar)
         return bar
+
+    def show_unexpected(self, trace: str) -> None:
+        """An error that nobody foresaw: its last line, and all of it to copy."""
+        spoken = language()
+        what = message("settings.unexpected", spoken, detail=trace.strip().rpartition("\n")[2])
+        if any(bar.text() == what for bar in self.bars()):
+            return
+        bar = MessageBar("bad")
+        bar.show_message(what, message("settings.unexpected.next", spoken))
+        copy = Button(self.tr("Copy details"), icon="copy", small=True)
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(redact(trace)))
+        bar.add_button(copy)
+        self.add(bar)
 
     def show_note(self, text: str) -> None:
         """Something good or neutral, for a few seconds."""

@@ -50,8 +50,27 @@ def window(qtbot, bridge: Bridge, built: Built, tmp_path: Path) -> MainWindow:
     qtbot.addWidget(frame)
     frame.show()
     qtbot.waitExposed(frame)
-    QApplication.processEvents()
+    qtbot.waitUntil(lambda: bool(built))
     return frame
+
+
+def test_the_frame_stands_there_before_its_first_page(qtbot, bridge, built):
+    frame = MainWindow(bridge, make_pages(built))
+    qtbot.addWidget(frame)
+    assert frame.rail.item("chat").isChecked()
+    assert built == []
+    frame.show()
+    qtbot.waitUntil(lambda: built == ["chat"])
+
+
+def test_a_page_asked_for_before_the_first_painting_is_the_only_one(qtbot, bridge, built):
+    frame = MainWindow(bridge, make_pages(built))
+    qtbot.addWidget(frame)
+    bridge.navigation.show_page("plan")
+    frame.show()
+    qtbot.waitExposed(frame)
+    QApplication.processEvents()
+    assert built == ["plan"]
 
 
 def test_only_the_page_shown_is_built(window, built, bridge):
@@ -73,7 +92,9 @@ def test_an_unknown_page_is_refused_and_a_stored_one_falls_back(qtbot, window, b
     )
     second = MainWindow(bridge, make_pages(built))
     qtbot.addWidget(second)
+    second.show()
     assert second.page_name == "chat"
+    qtbot.waitUntil(lambda: second.stack.currentWidget() is second.page("chat"))
 
 
 @pytest.mark.parametrize(("key", "page"), [(str(n), p) for n, p in enumerate(PAGES, 1)])
@@ -148,8 +169,8 @@ def test_start_without_a_model_opens_the_picker(window, services, bridge):
     services.engine.set_state(EngineState.STOPPED, settings=None)
     services.models.set_models()
     bridge.navigation.start_engine()
-    assert window.overlay is not None
-    assert [entry.title for entry in window.overlay.entries()] == [
+    assert window.overlays.current is not None
+    assert [entry.title for entry in window.overlays.current.entries()] == [
         "No model yet.",
         "Models: library and folders",
     ]
@@ -162,12 +183,12 @@ def test_a_restart_asks_before_it_cuts_an_answer_off(qtbot, window, services, br
 
     bridge.navigation.start_engine(wanted)
     assert services.desk.called("engine.start") == 0
-    assert isinstance(window.overlay, Question)
-    qtbot.mouseClick(window.overlay.cancel_button, Qt.MouseButton.LeftButton)
+    assert isinstance(window.overlays.current, Question)
+    qtbot.mouseClick(window.overlays.current.cancel_button, Qt.MouseButton.LeftButton)
     assert services.desk.called("engine.start") == 0
 
     bridge.navigation.start_engine(wanted)
-    qtbot.mouseClick(window.overlay.confirm_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(window.overlays.current.confirm_button, Qt.MouseButton.LeftButton)
     assert services.desk.calls[-1] == ("engine.start", (wanted,))
 
 
@@ -178,13 +199,13 @@ def test_a_start_that_fails_shows_its_panel_and_no_second_message(qtbot, window,
     assert window.top_bar.state_button().word() == "Failed"
     assert not window.notices.bars()
     qtbot.mouseClick(window.top_bar.state_button(), Qt.MouseButton.LeftButton)
-    panel = window.overlay.failure.panel
+    panel = window.overlays.current.failure.panel
     assert panel.accessibleName()
     first, *others = panel.fix_buttons()
     assert first.kind is ButtonKind.PRIMARY
     assert all(button.kind is ButtonKind.SECONDARY for button in others)
     services.engine.set_ready(services.models.models[0])
-    assert window.overlay is None
+    assert window.overlays.current is None
 
 
 def test_an_error_without_a_state_is_a_bar_said_once(window, bridge):
@@ -221,6 +242,7 @@ def test_settings_problems_are_shown_once(qtbot, services, bridge, built):
     )
     frame = MainWindow(bridge, make_pages(built))
     qtbot.addWidget(frame)
+    frame.show()
     qtbot.waitUntil(lambda: bool(frame.notices.bars()))
     assert "serve.port" in frame.notices.bars()[0].text()
     assert services.store.problems == []
@@ -252,19 +274,19 @@ def test_closing_asks_when_something_would_be_cut_off(qtbot, window, services, r
     else:
         services.serve.switch_on()
     assert not window.close()
-    assert isinstance(window.overlay, Question)
-    qtbot.keyClick(window.overlay, Qt.Key.Key_Escape)
-    assert window.overlay is None
+    assert isinstance(window.overlays.current, Question)
+    qtbot.keyClick(window.overlays.current, Qt.Key.Key_Escape)
+    assert window.overlays.current is None
     assert window.isVisible()
 
     window.close()
     with qtbot.waitSignal(window.closed):
-        qtbot.mouseClick(window.overlay.confirm_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(window.overlays.current.confirm_button, Qt.MouseButton.LeftButton)
 
 
 def test_the_picker_loads_what_is_chosen(qtbot, window, services, bridge):
     qtbot.keyClick(window, "l", Qt.KeyboardModifier.ControlModifier)
-    picker = window.overlay
+    picker = window.overlays.current
     assert picker.current().detail == "UD-Q4_K_XL"
     qtbot.keyClicks(picker.field, "gemma")
     assert [entry.title for entry in picker.entries()] == [
@@ -280,29 +302,29 @@ def test_the_picker_loads_what_is_chosen(qtbot, window, services, bridge):
 
 
 def test_the_picker_does_not_reload_what_runs(qtbot, window, services):
-    window.open_picker()
-    qtbot.keyClick(window.overlay.field, Qt.Key.Key_Return)
+    window.overlays.open_picker()
+    qtbot.keyClick(window.overlays.current.field, Qt.Key.Key_Return)
     assert services.desk.called("engine.start") == 0
 
 
 def test_the_palette_finds_chats_and_commands(qtbot, window, services, bridge):
     qtbot.keyClick(window, "k", Qt.KeyboardModifier.ControlModifier)
-    palette = window.overlay
+    palette = window.overlays.current
     qtbot.keyClicks(palette.field, "regex")
     assert [entry.title for entry in palette.entries()] == ["Chats", "Regex for shard names"]
     with qtbot.waitSignal(bridge.navigation.chat_wanted) as asked:
         qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     assert services.chats.messages(asked.args[0])
 
-    window.open_palette()
-    qtbot.keyClicks(window.overlay.field, "monitor")
-    qtbot.keyClick(window.overlay.field, Qt.Key.Key_Return)
+    window.overlays.open_palette()
+    qtbot.keyClicks(window.overlays.current.field, "monitor")
+    qtbot.keyClick(window.overlays.current.field, Qt.Key.Key_Return)
     assert window.stack.currentWidget().text() == "monitor"
 
 
 def test_arrows_move_in_the_palette_and_skip_headings(qtbot, window):
-    window.open_palette()
-    palette = window.overlay
+    window.overlays.open_palette()
+    palette = window.overlays.current
     able = [entry for entry in palette.entries() if entry.run is not None]
     assert palette.current() is able[0]
     qtbot.keyClick(palette.field, Qt.Key.Key_Down)
@@ -311,18 +333,20 @@ def test_arrows_move_in_the_palette_and_skip_headings(qtbot, window):
     qtbot.keyClick(palette.field, Qt.Key.Key_Up)
     assert palette.current() is able[-1]
     qtbot.keyClick(palette.field, Qt.Key.Key_Escape)
-    assert window.overlay is None
+    assert window.overlays.current is None
 
 
 def test_a_click_beside_an_overlay_closes_it(qtbot, window):
-    window.open_palette()
-    qtbot.mouseClick(window.overlay, Qt.MouseButton.LeftButton, pos=window.rect().bottomLeft())
-    assert window.overlay is None
+    window.overlays.open_palette()
+    qtbot.mouseClick(
+        window.overlays.current, Qt.MouseButton.LeftButton, pos=window.rect().bottomLeft()
+    )
+    assert window.overlays.current is None
 
 
 def test_tab_stays_inside_an_overlay(qtbot, window):
-    window.ask("Sure?", "It is final.", "Yes", lambda: None)
-    question = window.overlay
+    window.overlays.ask("Sure?", "It is final.", "Yes", lambda: None)
+    question = window.overlays.current
     seen = set()
     for _ in range(4):
         seen.add(QApplication.focusWidget())
@@ -332,10 +356,10 @@ def test_tab_stays_inside_an_overlay(qtbot, window):
 
 def test_shortcuts_and_log_open(qtbot, window, services, bridge):
     qtbot.keyClick(window, "/", Qt.KeyboardModifier.ControlModifier)
-    assert isinstance(window.overlay, ShortcutList)
+    assert isinstance(window.overlays.current, ShortcutList)
     bridge.navigation.show_log()
-    assert isinstance(window.overlay, LogView)
-    qtbot.mouseClick(window.overlay.copy_button, Qt.MouseButton.LeftButton)
+    assert isinstance(window.overlays.current, LogView)
+    qtbot.mouseClick(window.overlays.current.copy_button, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == services.engine.log
 
 
@@ -371,6 +395,8 @@ def test_the_wizard_hides_the_rest_until_a_page_is_asked_for(
     frame = MainWindow(fresh_bridge, make_pages(built), wizard=lambda _: QLabel("wizard"))
     qtbot.addWidget(frame)
     frame.show()
+    assert not frame.rail.isVisible()
+    qtbot.waitUntil(lambda: frame.stack.count() == 1)
     assert frame.stack.currentWidget().text() == "wizard"
     assert built == []
     assert not frame.rail.isVisible()
@@ -397,8 +423,13 @@ def test_every_control_of_the_frame_has_a_name(window):
 
 
 def test_an_unexpected_failure_is_said(window):
-    window.show_unexpected("Traceback ...\nValueError: 7\n")
-    assert "ValueError: 7" in window.notices.bars()[0].text()
+    for _ in range(2):
+        window.show_unexpected("Traceback ...\nValueError: 7\n")
+    (bar,) = window.notices.bars()
+    assert bar.text() == "Something unexpected happened: ValueError: 7."
+    (copy,) = bar.buttons()
+    copy.click()
+    assert QGuiApplication.clipboard().text().startswith("Traceback")
 
 
 def test_the_dot_has_a_shape_of_its_own_when_failed(window, services):

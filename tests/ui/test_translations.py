@@ -119,4 +119,4 @@ def test_the_running_window_changes_its_words(qtbot, bridge, switch):
     assert window.rail.item("monitor").accessibleName() == "监控"
     assert window.status_bar.cells()[1].before == "首字延迟 "
     qtbot.keyClick(window, "k", Qt.KeyboardModifier.ControlModifier)
-    assert any(entry.title == "新对话" for entry in window.overlay.entries())
+    assert any(entry.title == "新对话" for entry in window.overlays.current.entries())
