@@ -153,6 +153,7 @@ def _delta(chunk: Mapping[str, Any]) -> Delta | None:
         prefill_done=done,
         prefill_total=total,
         completion_tokens=_whole(timings.get("predicted_n")),
+        decode_s=_seconds(timings["predicted_ms"]) if "predicted_ms" in timings else None,
     )
 
 

@@ -148,3 +148,5 @@ class Delta:
     prefill_total: int | None = None
     completion_tokens: int | None = None
     """Tokens of the answer so far, where the engine counts them for us."""
+    decode_s: float | None = None
+    """How long those took it, where it tells."""

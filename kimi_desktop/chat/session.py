@@ -81,8 +81,10 @@ class AnswerSession:
         self._usage: Usage | None = None
         self._tokens = 0
         self._started = self._first = self._content = clock()
+        self._decode_s: float | None = None
+        """The engine's own clock, which does not stand still while this process waits its turn."""
         self._points: deque[tuple[float, int]] = deque()
-        """(when, tokens so far), for the live speed."""
+        """(seconds of decoding, tokens so far), for the live speed."""
         self._told = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -130,6 +132,8 @@ class AnswerSession:
             self._content = now
         self._has_reasoning = self._has_reasoning or bool(delta.reasoning)
         self._tokens = max(delta.completion_tokens or 0, self._tokens + 1)
+        if delta.decode_s is not None:
+            self._decode_s = delta.decode_s
         self._text.append(delta.content)
         self._reasoning.append(delta.reasoning)
         if now - self._told >= COALESCE_S:
@@ -152,20 +156,26 @@ class AnswerSession:
         self._text.clear()
         self._reasoning.clear()
         self._told = now
-        self._points.append((now, self._tokens))
-        while len(self._points) > 2 and now - self._points[1][0] >= RATE_WINDOW_S:
+        decoding_s = self._decoding_s(now)
+        self._points.append((decoding_s, self._tokens))
+        while len(self._points) > 2 and decoding_s - self._points[1][0] >= RATE_WINDOW_S:
             self._points.popleft()
         self._on_update(AnswerUpdate(text, reasoning, self._stats(now)))
 
+    def _decoding_s(self, now: float) -> float:
+        """How long the engine has been decoding: by its own clock, else since the first token."""
+        return self._decode_s if self._decode_s is not None else now - self._first
+
     def _stats(self, now: float) -> AnswerStats:
+        """So far, with the speed of the last two seconds."""
         if not self._tokens:
             return AnswerStats()
-        began, before = self._points[0] if self._points else (self._first, 1)
-        rate = (self._tokens - before) / (now - began) if now > began else 0.0
+        began_s, before = self._points[0] if self._points else (0.0, 1)
+        took_s = self._decoding_s(now) - began_s
         thinking_s = (self._content if self._has_text else now) - self._first
         return AnswerStats(
             tokens=self._tokens,
-            decode_tokens_per_s=rate,
+            decode_tokens_per_s=(self._tokens - before) / took_s if took_s > 0 else 0.0,
             first_token_s=self._first - self._started,
             thinking_s=thinking_s if self._has_reasoning else None,
         )
@@ -174,24 +184,30 @@ class AnswerSession:
         now = self._clock()
         self._tell(now)
         stats = self._stats(now)
-        if self._tokens > 1 and now > self._first:
-            rate = (self._tokens - 1) / (now - self._first)
-            stats = replace(stats, decode_tokens_per_s=rate)
-        if usage := self._usage:
-            tokens = usage.completion_tokens or stats.tokens
-            measured = usage.decode_s > 0 and usage.completion_tokens > 0
-            stats = replace(
+        usage = self._usage or Usage()
+        tokens = usage.completion_tokens or self._tokens
+        return Answer(
+            finish,
+            replace(
                 stats,
                 tokens=tokens,
-                decode_tokens_per_s=(
-                    usage.completion_tokens / usage.decode_s
-                    if measured
-                    else stats.decode_tokens_per_s
-                ),
+                decode_tokens_per_s=self._whole_speed(tokens, usage.decode_s, now),
                 prompt_tokens=usage.prompt_tokens,
                 cached_tokens=usage.cached_tokens,
-            )
-        return Answer(finish, stats, error)
+            ),
+            error,
+        )
+
+    def _whole_speed(self, tokens: int, usage_s: float, now: float) -> float:
+        """Tokens a second of the whole answer.
+
+        The engine's clock runs from the end of the prompt; ours begins with the first token, which
+        is therefore not counted.
+        """
+        if engine_s := usage_s or self._decode_s:
+            return tokens / engine_s
+        took_s = now - self._first
+        return (tokens - 1) / took_s if tokens > 1 and took_s > 0 else 0.0
 
     def _emptiness(self, request: ChatRequest) -> KimiError | None:
         """Why an answer that ended by itself has no text."""

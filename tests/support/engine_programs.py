@@ -66,6 +66,7 @@ def _running(arguments: Sequence[str]) -> Iterator[RunningProgram]:
                 stdout=out,
                 stderr=out,
                 env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+                start_new_session=True,  # a terminal's Ctrl+C is not meant for the engine
             )
         try:
             _wait_until_listening(process, log)

@@ -85,4 +85,47 @@ TEXTS = {
         "Update Kimi Desktop. Until then new chats stay in memory, and the file is not touched.",
         "请升级 Kimi Desktop。在此之前，新对话只保留在内存中，该文件不会被改动。",
     ),
+    "chat.stats.tokens": Text("{tokens} tokens", "{tokens} 个词元"),
+    "chat.stats.first_token": Text("first token {time}", "首字延迟 {time}"),
+    "chat.stats.thought": Text("thought for {time}", "思考 {time}"),
+    "chat.stats.finish.generating": Text("not finished", "尚未结束"),
+    "chat.stats.finish.end": Text("stopped: end", "结束：正常"),
+    "chat.stats.finish.length": Text("stopped: length limit", "结束：达到长度上限"),
+    "chat.stats.finish.stopped": Text("stopped: by you", "结束：已手动停止"),
+    "chat.stats.finish.failed": Text("stopped: failed", "结束：出错"),
+    "chat.terminal.loading": Text("Loading {name}", "正在加载 {name}"),
+    "chat.terminal.loading_part": Text(
+        "Loading {name}: {percent} %", "正在加载 {name}：{percent} %"
+    ),
+    "chat.terminal.ready": Text("{name} is ready ({engine}).", "{name} 已就绪（{engine}）。"),
+    "chat.terminal.prefill": Text(
+        "Reading the prompt: {done} of {total} tokens",
+        "正在读取提示词：{done} / {total} 个词元",
+    ),
+    "chat.terminal.welcome": Text(
+        "Ask something. Ctrl+C stops an answer, /help lists the commands, /quit leaves.",
+        "请输入问题。Ctrl+C 停止回答，/help 查看命令，/quit 退出。",
+    ),
+    "chat.terminal.help": Text(
+        "/new         begin another chat\n"
+        "/regenerate  answer the last question again\n"
+        "/stop        stop the answer (also Ctrl+C)\n"
+        "/quit        leave (also Ctrl+D)\n"
+        "A line that ends in a backslash goes on in the next one.",
+        "/new         新建对话\n"
+        "/regenerate  重新回答上一个问题\n"
+        "/stop        停止回答（也可按 Ctrl+C）\n"
+        "/quit        退出（也可按 Ctrl+D）\n"
+        "以反斜杠结尾的行会与下一行相连。",
+    ),
+    "chat.terminal.new": Text("A new chat.", "已新建对话。"),
+    "chat.terminal.nothing_to_stop": Text("Nothing is being answered.", "当前没有正在生成的回答。"),
+    "chat.terminal.nothing_to_regenerate": Text(
+        "There is no question in this chat yet.",
+        "这个对话中还没有问题。",
+    ),
+    "chat.terminal.no_prompt": Text(
+        "Nothing to answer: give --prompt TEXT, or a text through a pipe.",
+        "没有可回答的内容：请使用 --prompt TEXT，或通过管道输入文本。",
+    ),
 }

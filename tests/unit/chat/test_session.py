@@ -149,6 +149,22 @@ def test_a_count_without_times_keeps_the_measured_speed(heard: Listener) -> None
     assert ended.stats.decode_tokens_per_s == pytest.approx(2 / 2.0)
 
 
+def test_the_engines_clock_is_right_where_ours_is_late(heard: Listener) -> None:
+    clock = Ticks(0.001)  # what waited in the socket comes at once
+    steps: list[Step] = [
+        Delta(content=f"{n}", completion_tokens=n, decode_s=n / 20) for n in range(1, 101)
+    ]
+    ended = run(heard, ticking(clock, *steps, lost()), clock=clock)
+    assert ended.finish is Finish.FAILED
+    assert ended.stats.tokens == 100
+    assert ended.stats.decode_tokens_per_s == pytest.approx(20)
+    assert heard.updates[-1].stats.decode_tokens_per_s == pytest.approx(20)
+
+
+def lost() -> ChatError:
+    return ChatError(ErrorCode.CHAT_CONNECTION_LOST, {"detail": "EOF"})
+
+
 def test_a_delta_may_hold_several_tokens(heard: Listener) -> None:
     steps = [Delta(content="🌙", completion_tokens=4), Delta(content="x", completion_tokens=5)]
     ended = run(heard, ScriptedClient(*steps, Delta(finish_reason="stop")))

@@ -1,0 +1,253 @@
+"""What ``kimi-desktop chat`` prints: text with a line of figures, or JSON lines.
+
+Model output is hostile: a terminal gets none of its control characters. Main thread only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import unicodedata
+from typing import Any, Protocol, TextIO
+
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.terminal import Colour, colours_allowed, paint
+from kimi_desktop.base.units import format_count, format_duration, format_tokens_per_s
+from kimi_desktop.chat.types import Message
+
+_CLEAR_LINE = "\r\x1b[K"
+_HIDDEN = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
+"""Marks that turn the direction of text around."""
+
+
+class Output(Protocol):
+    """Where a chat in the terminal tells what happens."""
+
+    def loading(self, name: str, fraction: float | None) -> None:
+        """The engine loads; the fraction where it is known."""
+
+    def ready(self, name: str, engine: str) -> None:
+        """It is ready."""
+
+    def begin(self) -> None:
+        """An answer opens."""
+
+    def prefill(self, done: int, total: int) -> None:
+        """The engine reads the prompt."""
+
+    def tokens(self, text: str, reasoning: str) -> None:
+        """More of the answer."""
+
+    def finished(self, answer: Message, error: KimiError | None) -> None:
+        """The answer ended."""
+
+    def failed(self, error: KimiError) -> None:
+        """No answer will come."""
+
+    def say(self, text: str) -> None:
+        """Words of the program itself."""
+
+    def end_line(self) -> None:
+        """Leave the cursor at the start of a line."""
+
+
+class PlainOutput:
+    """Text for people; for a pipe the answer alone, without the thoughts."""
+
+    def __init__(self, out: TextIO, err: TextIO, language: Language) -> None:
+        self._out = out
+        self._err = err
+        self._language = language
+        self._on_terminal = out.isatty()
+        self._colours = colours_allowed(out)
+        self._progress_shown = False
+        self._thinking = False
+        self._at_start = True
+        """The cursor stands at the start of a line."""
+
+    def loading(self, name: str, fraction: float | None) -> None:
+        """A line that is written over on a terminal, else written once."""
+        if fraction is None:
+            text = message("chat.terminal.loading", self._language, name=name)
+        else:
+            percent = round(fraction * 100)
+            text = message("chat.terminal.loading_part", self._language, name=name, percent=percent)
+        self._progress(text, once=fraction is None)
+
+    def ready(self, name: str, engine: str) -> None:
+        """Replaces the progress."""
+        self._clear_progress()
+        text = message("chat.terminal.ready", self._language, name=name, engine=engine)
+        self._tell(text)
+
+    def begin(self) -> None:
+        """Nothing yet."""
+        self._thinking = False
+
+    def prefill(self, done: int, total: int) -> None:
+        """How far the prompt is read, on a terminal."""
+        text = message(
+            "chat.terminal.prefill",
+            self._language,
+            done=format_count(done),
+            total=format_count(total),
+        )
+        self._progress(text, once=False)
+
+    def tokens(self, text: str, reasoning: str) -> None:
+        """Thoughts muted, then the answer."""
+        self._clear_progress()
+        if reasoning and self._on_terminal:
+            self._thinking = True
+            self._write(paint(printable(reasoning), Colour.MUTED, allowed=self._colours))
+        if not text:
+            return
+        if self._thinking:
+            self._thinking = False
+            self._write("\n\n")
+        self._write(printable(text))
+
+    def finished(self, answer: Message, error: KimiError | None) -> None:
+        """The figures, and what went wrong if something did."""
+        self._clear_progress()
+        self.end_line()
+        if stats := stats_line(answer, self._language):
+            self._tell(paint(stats, Colour.MUTED, allowed=self._on_terminal and self._colours))
+        if error is not None:
+            self.failed(error)
+
+    def failed(self, error: KimiError) -> None:
+        """One sentence that says what happened, one what to do."""
+        self._clear_progress()
+        self.end_line()
+        self._err.write("\n".join(describe_error(error, self._language)) + "\n")
+        self._err.flush()
+
+    def say(self, text: str) -> None:
+        """On a line of its own."""
+        self._tell(text)
+
+    def end_line(self) -> None:
+        """Unless the cursor stands there already."""
+        if not self._at_start:
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._out.write(text)
+            self._out.flush()
+            self._at_start = text.endswith("\n")
+
+    def _tell(self, text: str) -> None:
+        """Beside the answer on a terminal, and out of its way where it is piped."""
+        if self._on_terminal:
+            self._write(text + "\n")
+        else:
+            self._err.write(text + "\n")
+            self._err.flush()
+
+    def _progress(self, text: str, *, once: bool) -> None:
+        if self._on_terminal:
+            self._out.write(_CLEAR_LINE + text)
+            self._out.flush()
+            self._progress_shown = True
+        elif once:
+            self._tell(text)
+
+    def _clear_progress(self) -> None:
+        if self._progress_shown:
+            self._out.write(_CLEAR_LINE)
+            self._out.flush()
+            self._progress_shown = False
+
+
+class JsonOutput:
+    """One JSON object a line, all on stdout."""
+
+    def __init__(self, out: TextIO, language: Language) -> None:
+        self._out = out
+        self._language = language
+
+    def loading(self, name: str, fraction: float | None) -> None:
+        """``{"event": "loading", "model": ..., "fraction": ...}``."""
+        self._line("loading", model=name, fraction=fraction)
+
+    def ready(self, name: str, engine: str) -> None:
+        """``{"event": "ready", "model": ..., "engine": ...}``."""
+        self._line("ready", model=name, engine=engine)
+
+    def begin(self) -> None:
+        """``{"event": "started"}``."""
+        self._line("started")
+
+    def prefill(self, done: int, total: int) -> None:
+        """``{"event": "prefill", "done_tokens": ..., "total_tokens": ...}``."""
+        self._line("prefill", done_tokens=done, total_tokens=total)
+
+    def tokens(self, text: str, reasoning: str) -> None:
+        """``{"event": "thinking" | "text", "text": ...}``."""
+        if reasoning:
+            self._line("thinking", text=reasoning)
+        if text:
+            self._line("text", text=text)
+
+    def finished(self, answer: Message, error: KimiError | None) -> None:
+        """``{"event": "finished", "text": ..., "finish": ..., "stats": {...}, "error": ...}``."""
+        self._line(
+            "finished",
+            text=answer.text,
+            reasoning=answer.reasoning,
+            finish=answer.finish.value,
+            stats=dataclasses.asdict(answer.stats) if answer.stats else None,
+            error=self._error(error) if error is not None else None,
+        )
+
+    def failed(self, error: KimiError) -> None:
+        """``{"event": "failed", "error": {"code": ..., "message": ..., "next": ...}}``."""
+        self._line("failed", error=self._error(error))
+
+    def say(self, text: str) -> None:
+        """Nothing: programs read no welcome."""
+
+    def end_line(self) -> None:
+        """Every line is ended."""
+
+    def _error(self, error: KimiError) -> dict[str, str]:
+        what, then = describe_error(error, self._language)
+        return {"code": error.code.value, "message": what, "next": then}
+
+    def _line(self, event: str, **fields: Any) -> None:  # noqa: ANN401
+        self._out.write(json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n")
+        self._out.flush()
+
+
+def stats_line(answer: Message, language: Language) -> str:
+    """``18.4 tok/s · 512 tokens · first token 3.1 s · stopped: end``; empty without an answer."""
+    stats = answer.stats
+    if stats is None or stats.first_token_s is None:
+        return ""
+    parts = [
+        format_tokens_per_s(stats.decode_tokens_per_s, language),
+        message("chat.stats.tokens", language, tokens=format_count(stats.tokens)),
+        message(
+            "chat.stats.first_token",
+            language,
+            time=format_duration(stats.first_token_s, language),
+        ),
+    ]
+    if stats.thinking_s is not None:
+        time = format_duration(stats.thinking_s, language)
+        parts.append(message("chat.stats.thought", language, time=time))
+    parts.append(message(f"chat.stats.finish.{answer.finish.value}", language))
+    return " · ".join(parts)
+
+
+def printable(text: str) -> str:
+    """Without control characters and marks that reverse text; line ends and tabs stay."""
+    return "".join(
+        character
+        for character in text
+        if character in "\n\t"
+        or (unicodedata.category(character) != "Cc" and ord(character) not in _HIDDEN)
+    )
