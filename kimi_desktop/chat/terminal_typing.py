@@ -21,6 +21,7 @@ class TypedLines:
         self._stdin = stdin
         self._stdout = stdout
         self._waiting: deque[str] = deque()
+        self._ended = False
         if stdin is sys.stdin and stdin.isatty():
             with contextlib.suppress(ImportError):  # Windows has its own line editing
                 import readline  # noqa: F401, PLC0415 - input() edits and remembers lines by it
@@ -48,6 +49,7 @@ class TypedLines:
             return []
         # Not through the file object: what its buffer took, input() would never see.
         typed = os.read(self._stdin.fileno(), READ_BYTES)
+        self._ended = self._ended or not typed  # Ctrl+D: leave after this answer
         return typed.decode(self._stdin.encoding or "utf-8", "replace").splitlines()
 
     def put_back(self, line: str) -> None:
@@ -59,6 +61,8 @@ class TypedLines:
             line = self._waiting.popleft()
             self._stdout.write(f"{prompt}{line}\n")
             return line
+        if self._ended:
+            return None
         if self._stdin is sys.stdin:
             try:
                 return input(prompt)

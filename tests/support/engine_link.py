@@ -14,15 +14,20 @@ from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from tests.support.engine_programs import RunningProgram, embedded_engine
 
+ENDLESS = 262_144
+"""A context that a test does not fill, however busy the machine is."""
+
 
 class LinkedEngine:
     """A running engine program and the state that the app would show."""
 
-    def __init__(self, bus: EventBus, program: RunningProgram, client: EngineClient) -> None:
+    def __init__(
+        self, bus: EventBus, program: RunningProgram, client: EngineClient, context: int
+    ) -> None:
         self._bus = bus
         self._client = client
         self.program = program
-        settings = LoadSettings(Path("tiny-kimi.gguf"), context=2048)
+        settings = LoadSettings(Path("tiny-kimi.gguf"), context=context)
         self.status = EngineStatus(EngineState.READY, settings, engine_name="llama.cpp")
 
     def client(self) -> EngineClient | None:
@@ -45,15 +50,17 @@ class LinkedEngine:
 
 
 @contextlib.contextmanager
-def linked_engine(io: IoLoop, bus: EventBus, model: Path) -> Iterator[LinkedEngine]:
-    """Start the embedded engine with this model."""
-    with embedded_engine(model) as program:
+def linked_engine(
+    io: IoLoop, bus: EventBus, model: Path, *, context: int = 2048
+) -> Iterator[LinkedEngine]:
+    """Start the embedded engine with this model. Endless answers need a large context."""
+    with embedded_engine(model, "-c", str(context)) as program:
 
         async def connect() -> EngineClient:
             return EngineClient(program.endpoint)
 
         client = io.submit(connect).result(60)
         try:
-            yield LinkedEngine(bus, program, client)
+            yield LinkedEngine(bus, program, client, context)
         finally:
             io.submit(client.close).result(60)

@@ -1,6 +1,7 @@
 """The terminal chat as a program, with the real engine and a tiny model.
 
-``python -m tests.support.terminal_program DATABASE MODEL [--prompt TEXT] [--json] [--lang L]``
+``python -m tests.support.terminal_program DATABASE MODEL [--prompt TEXT] [--json] [--lang L]
+[--context N]``
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ def main() -> int:
     parser.add_argument("database", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--prompt")
+    parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--lang", type=Language, default=Language.EN)
     options = parser.parse_args()
     io, bus = IoLoop(), EventBus()
-    with linked_engine(io, bus, options.model) as engine:
-        settings = AnswerSettings(Sampling())
+    with linked_engine(io, bus, options.model, context=options.context) as engine:
+        settings = AnswerSettings(Sampling(max_tokens=options.context))
         chats = ChatService(io, bus, options.database, engine, lambda: settings)
         chats.start()
         terminal = TerminalChat(chats, engine, bus, options.lang, json_output=options.json)

@@ -20,7 +20,7 @@ from kimi_desktop.chat.types import (
     PrefillProgressed,
     TokensArrived,
 )
-from tests.support.engine_link import LinkedEngine, linked_engine
+from tests.support.engine_link import ENDLESS, LinkedEngine, linked_engine
 from tests.support.heard import Heard
 from tests.support.tiny_kimi_scripts import said
 
@@ -122,19 +122,6 @@ def test_the_second_question_finds_the_first_in_the_cache(make: Make, heard: Hea
     assert message.stats.cached_tokens > 0
 
 
-def test_stopping_an_endless_answer_frees_the_engine(make: Make, heard: Heard) -> None:
-    chats = make()
-    chat = chats.new_chat()
-    chats.send(chat, "go on forever")
-    heard.wait(TokensArrived, 5)
-    chats.stop()
-    message = heard.wait(AnswerFinished).message
-    assert message.finish is Finish.STOPPED
-    assert message.text.startswith("Round and round")
-    # One slot: this comes only when the endless answer has ended in the engine too.
-    assert ask(chats, heard, "code").text == said("code")
-
-
 def test_the_token_limit_and_a_budget_spent_on_thinking(make: Make, heard: Heard) -> None:
     chats = make(max_tokens=12)
     assert ask(chats, heard, "count").finish is Finish.LENGTH
@@ -163,21 +150,31 @@ def test_an_answer_at_the_edge_of_the_context(make: Make, heard: Heard) -> None:
     assert message.text.startswith("Round")
 
 
-def test_an_engine_killed_in_the_middle_of_an_answer(
+def test_stopping_an_endless_answer_frees_the_engine_and_killing_it_keeps_the_text(
     io: IoLoop, tiny_kimi: Path, tmp_path: Path
 ) -> None:
     bus = EventBus()
     heard = Heard(bus)
-    with linked_engine(io, bus, tiny_kimi) as engine:
-        settings = AnswerSettings(Sampling())
+    with linked_engine(io, bus, tiny_kimi, context=ENDLESS) as engine:
+        settings = AnswerSettings(Sampling(max_tokens=ENDLESS))
         chats = ChatService(io, bus, tmp_path / "chats.db", engine, lambda: settings)
         chats.start()
+        chats.send(chats.new_chat(), "go on forever")
+        heard.wait(TokensArrived, 5)
+        chats.stop()
+        stopped = heard.wait(AnswerFinished).message
+        assert stopped.finish is Finish.STOPPED
+        assert stopped.text.startswith("Round and round")
+        # One slot: this comes only when the endless answer has ended in the engine too.
+        assert ask(chats, heard, "code").text == said("code")
+
+        told = len(heard.all(TokensArrived))
         chats.send(chats.new_chat(), "forever")
-        heard.wait(TokensArrived)
+        heard.wait(TokensArrived, told + 5)
         engine.kill()
-        finished = heard.wait(AnswerFinished)
+        finished = heard.wait(AnswerFinished, 3)
         assert finished.message.finish is Finish.FAILED
-        assert finished.message.text.startswith("Round")
+        assert finished.message.text.startswith("Round and round")
         assert finished.error is not None
         assert finished.error.code is ErrorCode.ENGINE_KILLED
-        chats.close()
+        assert chats.close()
