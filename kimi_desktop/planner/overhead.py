@@ -1,7 +1,7 @@
 """What an engine takes beside weights, cache and compute buffers. Pure.
 
-Measured on an NVIDIA H200 (driver 580, CUDA 13.0) with llama.cpp b11549; other cards have another
-context size, so a GPU's figure is an estimate to within about 0.15 GiB.
+GPU figures were measured on an NVIDIA H200 (driver 580, CUDA 13.0) with llama.cpp b11549; other
+cards have another context size, so they are an estimate to within about 0.15 GiB.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ BLAS_WORKSPACE_BYTES = 186 * MIB
 """The same with experts, or with weights that are not quantized."""
 NO_FLASH_WORKSPACE_BYTES = 234 * MIB
 
-HOST_BASE_BYTES = 64 * MIB
-"""Vocabulary, graph and the process itself."""
+HOST_BASE_BYTES = 112 * MIB
+"""Vocabulary, graph, libraries and the process itself. Seen with the embedded engine and Gemma 3
+270M: 60 to 110 MiB of resident memory beyond weights, cache and compute buffer."""
 
 
 def gpu_overhead_bytes(shape: ModelShape, placement: Placement) -> int:
