@@ -21,7 +21,7 @@ from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from kimi_desktop.base.settings import ThemeChoice
-from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
+from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role, TokensArrived
 from kimi_desktop.ui.chat.transcript import Transcript
 from kimi_desktop.ui.theme import Theme
 
@@ -80,7 +80,12 @@ def line(name: str, values: list[float]) -> None:
     )
 
 
-def stream(transcript: Transcript, name: str, text: str, *, reasoning: bool = False) -> None:
+def arrival(message_id: int, text: str, start: int, stats: AnswerStats) -> TokensArrived:
+    piece = text[start : start + CHARACTERS_PER_UPDATE]
+    return TokensArrived(0, message_id, piece, "", stats, start + len(piece), 0)
+
+
+def stream(transcript: Transcript, name: str, text: str) -> None:
     live = Message(1_000_000, Role.ASSISTANT, "", finish=Finish.GENERATING)
     messages = [entry.message for entry in transcript.entries][:-1]
     transcript.update_messages([*messages, live])
@@ -88,14 +93,13 @@ def stream(transcript: Transcript, name: str, text: str, *, reasoning: bool = Fa
     costs: dict[str, list[float]] = {}
     cpu = time.process_time()
     for start in range(0, len(text), CHARACTERS_PER_UPDATE):
-        piece = text[start : start + CHARACTERS_PER_UPDATE]
         tokens = start // 4
         stats = AnswerStats(tokens, 200.0, 0.1)
         bucket = "0-2k" if start < 2000 else "2k-8k" if start < 8000 else "8k and more"
-        args = ("", piece) if reasoning else (piece, "")
+        arrived = arrival(live.id, text, start, stats)
 
-        def update(args: tuple[str, str] = args, stats: AnswerStats = stats) -> None:
-            transcript.feed(live.id, *args, stats)
+        def update(arrived: TokensArrived = arrived) -> None:
+            transcript.feed(arrived)
             transcript.flush()
 
         cost = timed(update)
@@ -121,7 +125,7 @@ def real_time(transcript: Transcript, seconds: float = 6.0) -> None:
     def feed() -> None:
         nonlocal place
         stats = AnswerStats(place // 4, 200.0, 0.1)
-        transcript.feed(live.id, text[place : place + CHARACTERS_PER_UPDATE], "", stats)
+        transcript.feed(arrival(live.id, text, place, stats))
         place += CHARACTERS_PER_UPDATE
 
     tokens, beat = QTimer(interval=33), QTimer(interval=5)

@@ -352,7 +352,13 @@ class ChatService:
         self._changed.set()
         self._bus.publish(
             TokensArrived(
-                answer.chat_id, answer.message.id, update.text, update.reasoning, update.stats
+                answer.chat_id,
+                answer.message.id,
+                update.text,
+                update.reasoning,
+                update.stats,
+                text_length=len(answer.text),
+                reasoning_length=len(answer.reasoning),
             )
         )
 

@@ -91,6 +91,9 @@ class TokensArrived(Event):
     reasoning: str
     stats: AnswerStats
     """So far."""
+    text_length: int
+    """Characters of the answer, these included: who asked for the messages meanwhile has some."""
+    reasoning_length: int
 
 
 @dataclass(frozen=True, slots=True)

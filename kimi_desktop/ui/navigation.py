@@ -26,7 +26,7 @@ class Navigation(QObject):
     log_wanted = Signal()
     start_wanted = Signal(object)
     stop_wanted = Signal()
-    chat_wanted = Signal(int)
+    chat_wanted = Signal(object)  # an id has more bits than Qt's int
     plan_wanted = Signal(str)
     new_chat_wanted = Signal()
     problem_met = Signal(object)

@@ -39,7 +39,7 @@ class ScriptedChats:
         self._desk = desk
         self._bus = bus
         self._services = services
-        self._ids = itertools.count(1)
+        self._ids = itertools.count(1 << 50)  # more bits than a C int, as the real ones have
         self._chats: dict[int, ChatSummary] = {}
         self._deleted: dict[int, ChatSummary] = {}
         self._messages: dict[int, list[Message]] = {}
@@ -187,7 +187,17 @@ class ScriptedChats:
         self._messages[chat_id][-1] = dataclasses.replace(
             message, text=message.text + text, reasoning=message.reasoning + reasoning, stats=stats
         )
-        self._bus.publish(TokensArrived(chat_id, message.id, text, reasoning, stats))
+        self._bus.publish(
+            TokensArrived(
+                chat_id,
+                message.id,
+                text,
+                reasoning,
+                stats,
+                text_length=len(message.text) + len(text),
+                reasoning_length=len(message.reasoning) + len(reasoning),
+            )
+        )
 
     def finish(self, how: Finish = Finish.END, error: KimiError | None = None) -> None:
         """The open answer ends."""

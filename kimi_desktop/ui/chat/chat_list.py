@@ -40,11 +40,11 @@ UNDO_MS = 8000
 class ChatList(Surface):
     """All chats; tells which one is wanted."""
 
-    chosen = Signal(int)
+    chosen = Signal(object)
     new_wanted = Signal()
     fold_wanted = Signal()
-    deleted = Signal(int)
-    restored = Signal(int)
+    deleted = Signal(object)
+    restored = Signal(object)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent, tone="panel", edges="r")
@@ -158,8 +158,8 @@ class ChatList(Surface):
 class _ChatView(Focusable, QListView):
     """The rows: click or Enter opens, F2 renames, Del deletes, a menu offers both."""
 
-    chosen = Signal(int)
-    delete_wanted = Signal(int)
+    chosen = Signal(object)
+    delete_wanted = Signal(object)
 
     def __init__(self, rows: ChatRows) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ class _ChatView(Focusable, QListView):
 class UndoBar(Surface):
     """Says what was deleted, and takes it back for some seconds."""
 
-    undone = Signal(int)
+    undone = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, tone="raised", edges="tblr")

@@ -77,7 +77,7 @@ def _day_name(at: float, day: QDate, today: QDate) -> str:
 class ChatRows(QAbstractListModel):
     """The rows as a model; a chat can be renamed in place."""
 
-    renamed = Signal(int, str)
+    renamed = Signal(object, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

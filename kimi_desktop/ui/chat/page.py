@@ -190,7 +190,7 @@ class ChatPage(QWidget):
     def _on_event(self, event: Event) -> None:
         match event:
             case TokensArrived() if event.chat_id == self._chat_id:
-                self.transcript.feed(event.message_id, event.text, event.reasoning, event.stats)
+                self.transcript.feed(event)
             case PrefillProgressed() if event.chat_id == self._chat_id:
                 self.transcript.progress(event.message_id, event.done_tokens, event.total_tokens)
             case AnswerFinished():
@@ -291,13 +291,12 @@ class ChatPage(QWidget):
     def _open_first(self) -> None:
         """The chat that is answered, else the newest, else an empty one."""
         chats = self._bridge.services.chats
-        newest = chats.chats()
-        if chats.generating_chat is not None:
-            self.open_chat(chats.generating_chat)
-        elif newest:
-            self.open_chat(newest[0].id)
+        listed = [chat.id for chat in chats.chats()]
+        answering = chats.generating_chat
+        if answering in listed:  # a deleted chat answers until its stream has ended
+            self.open_chat(answering)
         else:
-            self.open_chat(chats.new_chat())
+            self.open_chat(listed[0] if listed else chats.new_chat())
 
     def _show_generating(self) -> None:
         generating = self._bridge.services.chats.generating_chat

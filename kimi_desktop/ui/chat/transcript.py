@@ -15,7 +15,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QPaintEvent, QResizeEvent, QSh
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from kimi_desktop.base.errors import KimiError
-from kimi_desktop.chat.types import AnswerStats, Message
+from kimi_desktop.chat.types import Message, TokensArrived
 from kimi_desktop.ui.chat.code_view import CodeView
 from kimi_desktop.ui.chat.column import Column, Placed
 from kimi_desktop.ui.chat.inset_ring import InsetRing
@@ -44,7 +44,7 @@ BUSY_SHARE = 0.4
 class Transcript(QAbstractScrollArea):
     """Shows one chat."""
 
-    acted = Signal(int, object)
+    acted = Signal(object, object)
     """Message id and Act: copy, edit, regenerate, older, newer."""
     link_activated = Signal(str, QPoint)
     """Address and where it was pressed, in global coordinates."""
@@ -123,15 +123,15 @@ class Transcript(QAbstractScrollArea):
         self._column.replace(same, [Entry(message) for message in messages[same:]])
         self._relayout()
 
-    def feed(self, message_id: int, text: str, reasoning: str, stats: AnswerStats) -> None:
+    def feed(self, arrived: TokensArrived) -> None:
         """Text has joined the live answer. Drawn at once unless drawing takes long."""
-        index = self._index_of(message_id)
+        index = self._index_of(arrived.message_id)
         if index is None:
             return
         entry = self._column.entries[index]
         if not entry.is_live:
             return
-        entry.feed(text, reasoning, stats)
+        entry.take(arrived)
         self._column.touch(index)
         wait_s = self._last_cost / BUSY_SHARE - (time.perf_counter() - self._last_end)
         if wait_s <= self._last_cost:

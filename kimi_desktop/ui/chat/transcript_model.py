@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.chat.segments import Segment, SegmentKind, SegmentStream, split_markdown
-from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
+from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role, TokensArrived
 
 
 class ItemKind(Enum):
@@ -109,6 +109,18 @@ class Entry:
         if self._items is None:
             self._items = self._make_items()
         return self._items
+
+    def take(self, arrived: TokensArrived) -> None:
+        """Add what is new in an event: a message that was asked for late has part of it already.
+
+        Raises:
+            ValueError: the answer is finished.
+        """
+        message = self.message
+        text, reasoning = arrived.text, arrived.reasoning
+        known = len(message.text) - (arrived.text_length - len(text))
+        thought = len(message.reasoning) - (arrived.reasoning_length - len(reasoning))
+        self.feed(text[max(known, 0) :], reasoning[max(thought, 0) :], arrived.stats)
 
     def feed(self, text: str, reasoning: str, stats: AnswerStats) -> None:
         """Add to the live answer. Unchanged items stay the same objects.

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from kimi_desktop.base.errors import ChatError, ErrorCode
-from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
+from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role, TokensArrived
 from kimi_desktop.ui.chat.code_view import CodeView
 from kimi_desktop.ui.chat.item_views import Act, FoldView
 from kimi_desktop.ui.chat.message_views import NoticeView, QuestionView, StatsView
@@ -33,6 +33,20 @@ def conversation(pairs, thinking=""):
     return messages
 
 
+def arrival(transcript, message_id, text, reasoning=""):
+    """The event for more of the live answer."""
+    (live,) = (e.message for e in transcript.entries if e.message.id == message_id)
+    return TokensArrived(
+        0,
+        message_id,
+        text,
+        reasoning,
+        AnswerStats(10, 20.0, 0.5),
+        len(live.text) + len(text),
+        len(live.reasoning) + len(reasoning),
+    )
+
+
 LIVE = Message(9999, Role.ASSISTANT, "", finish=Finish.GENERATING)
 
 
@@ -52,7 +66,7 @@ def views(transcript, kind):
 
 
 def feed(transcript, text, reasoning=""):
-    transcript.feed(LIVE.id, text, reasoning, AnswerStats(10, 20.0, 0.5))
+    transcript.feed(arrival(transcript, LIVE.id, text, reasoning))
     transcript.flush()
 
 
@@ -315,3 +329,14 @@ def test_a_live_part_keeps_its_views(transcript):
     feed(transcript, "x")
     after = {id(v) for _, v in transcript.pool if v.place[1].part == Part.ANSWER.value}
     assert before <= after
+
+
+def test_text_that_the_messages_had_already_is_not_shown_twice(transcript):
+    late = dataclasses.replace(LIVE, text="One two", reasoning="hm")
+    transcript.show_messages([late])
+    stats = AnswerStats(3, 20.0, 0.5)
+    for text, length in ((" two", 7), (" three", 13)):
+        transcript.feed(TokensArrived(0, LIVE.id, text, "", stats, length, 2))
+    transcript.feed(TokensArrived(0, LIVE.id, "", "m?", stats, 13, 3))
+    message = transcript.entries[0].message
+    assert (message.text, message.reasoning) == ("One two three", "hm?")

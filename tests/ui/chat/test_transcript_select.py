@@ -10,10 +10,18 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
+from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role, TokensArrived
 from kimi_desktop.ui.chat.code_view import CodeView
 from kimi_desktop.ui.chat.selection import Spot
 from kimi_desktop.ui.chat.transcript import Transcript
+
+
+def arrival(transcript, text):
+    """The event for more of the live answer."""
+    (live,) = (e.message for e in transcript.entries if e.message.id == LIVE.id)
+    length = len(live.text) + len(text)
+    return TokensArrived(0, LIVE.id, text, "", AnswerStats(1, 1.0, 0.1), length, 0)
+
 
 LIVE = Message(99, Role.ASSISTANT, "", finish=Finish.GENERATING)
 ANSWER = "First **bold** words.\n\n```python\nx = 1\ny = 2\n```\n\nLast words."
@@ -188,7 +196,7 @@ def test_a_selection_survives_streaming_and_new_cuts(transcript):
     words = "word " * 100 + "\n\n"
 
     def feed(text):
-        transcript.feed(LIVE.id, text, "", AnswerStats(1, 1.0, 0.1))
+        transcript.feed(arrival(transcript, text))
         transcript.flush()
 
     feed("Intro text. " + words)
@@ -215,7 +223,7 @@ def test_a_place_moves_into_the_piece_that_takes_its_text(transcript):
     transcript.show_messages([LIVE])
 
     def feed(text):
-        transcript.feed(LIVE.id, text, "", AnswerStats(1, 1.0, 0.1))
+        transcript.feed(arrival(transcript, text))
         transcript.flush()
 
     feed("a" * 650 + "\n\nTail text")
@@ -231,7 +239,7 @@ def test_a_place_moves_into_the_piece_that_takes_its_text(transcript):
 
 def test_selecting_while_it_streams_holds_the_text_still(transcript):
     transcript.show_messages([*CHAT, LIVE])
-    transcript.feed(LIVE.id, "Some words to begin with.\n\n" * 12, "", AnswerStats())
+    transcript.feed(arrival(transcript, "Some words to begin with.\n\n" * 12))
     transcript.flush()
     assert transcript.at_end
     viewport = transcript.viewport()
@@ -239,7 +247,7 @@ def test_selecting_while_it_streams_holds_the_text_still(transcript):
     QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
     QTest.mouseMove(viewport, start + QPoint(80, 0))
     before = {view.place: view.y() for view in panes(transcript)}
-    transcript.feed(LIVE.id, "And more.\n\n" * 20, "", AnswerStats())
+    transcript.feed(arrival(transcript, "And more.\n\n" * 20))
     transcript.flush()
     after = {view.place: view.y() for view in panes(transcript)}
     assert all(after[place] == y for place, y in before.items() if place in after)
@@ -250,7 +258,7 @@ def test_selecting_while_it_streams_holds_the_text_still(transcript):
 
 def test_a_mere_click_does_not_unstick(transcript):
     transcript.show_messages([*CHAT, LIVE])
-    transcript.feed(LIVE.id, "Some words to begin with.\n\n" * 30, "", AnswerStats())
+    transcript.feed(arrival(transcript, "Some words to begin with.\n\n" * 30))
     transcript.flush()
     QTest.mouseClick(transcript.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, 300))
     assert transcript.at_end
