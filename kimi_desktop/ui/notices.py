@@ -7,7 +7,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from kimi_desktop.base.messages import describe_error, message
-from kimi_desktop.ui.diagnostics import redact
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.message_bar import MessageBar
@@ -68,6 +67,8 @@ class Notices(QWidget):
 
     def show_unexpected(self, trace: str) -> None:
         """An error that nobody foresaw: its last line, and all of it to copy."""
+        from kimi_desktop.ui.diagnostics import redact  # noqa: PLC0415 - not at the start
+
         spoken = language()
         what = message("settings.unexpected", spoken, detail=trace.strip().rpartition("\n")[2])
         if any(bar.text() == what for bar in self.bars()):
