@@ -25,7 +25,7 @@
     </message>
     <message>
         <source>demo, a base model</source>
-        <translation>演示用，基础模型</translation>
+        <translation>演示用，基座模型</translation>
     </message>
     <message>
         <source>Chat with it</source>
@@ -326,7 +326,7 @@
     </message>
     <message>
         <source>Folder with GGUF files</source>
-        <translation>存放 GGUF 文件的文件夹</translation>
+        <translation>选择存放 GGUF 文件的文件夹</translation>
     </message>
     <message>
         <source>{done} of {total} models read</source>
@@ -349,7 +349,7 @@
     <name>OfferCard</name>
     <message>
         <source>Checking every byte (SHA-256)</source>
-        <translation>正在校验每个字节（SHA-256）</translation>
+        <translation>正在逐字节校验（SHA-256）</translation>
     </message>
     <message>
         <source>Try again</source>
@@ -364,7 +364,7 @@
     </message>
     <message>
         <source>Comes with the app, 253 MB, starts in a second. A base model: it continues text and is no assistant.</source>
-        <translation>随应用附带，253 MB，一秒即可启动。这是基础模型：只会续写文本，不是助手。</translation>
+        <translation>随应用提供，253 MB，一秒即可启动。这是基座模型：只会续写文本，不是助手。</translation>
     </message>
     <message>
         <source>Install</source>
@@ -372,7 +372,7 @@
     </message>
     <message>
         <source>Putting the demo model together</source>
-        <translation>正在组装演示模型</translation>
+        <translation>正在拼装演示模型</translation>
     </message>
     <message>
         <source>Small chat model: Qwen3 0.6B</source>
@@ -380,7 +380,7 @@
     </message>
     <message>
         <source>Answers questions. Downloaded from Hugging Face, hf-mirror or ModelScope, whichever answers, and checked by its SHA-256.</source>
-        <translation>能回答问题。从 Hugging Face、hf-mirror 或魔搭下载（哪个可用就用哪个），并以 SHA-256 校验。</translation>
+        <translation>可以回答问题。从 Hugging Face、hf-mirror 或 ModelScope 中可用的一处下载，并用 SHA-256 校验。</translation>
     </message>
     <message>
         <source>Download</source>

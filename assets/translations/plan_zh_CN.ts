@@ -110,6 +110,10 @@
         <translation>分配方式</translation>
     </message>
     <message>
+        <source>Choose an engine</source>
+        <translation>选择引擎</translation>
+    </message>
+    <message>
         <source>GPU layers</source>
         <translation>GPU 层数</translation>
     </message>
@@ -128,6 +132,10 @@
     <message>
         <source>Parallel chats</source>
         <translation>并行对话</translation>
+    </message>
+    <message>
+        <source>This engine was built without GPU support, so everything runs from RAM. A llama-server with GPU support can be chosen instead.</source>
+        <translation>当前引擎不带 GPU 支持，全部在内存中运行。可以改用支持 GPU 的 llama-server。</translation>
     </message>
     <message>
         <source>The GPU of this Mac shares main memory: the bar of RAM counts both.</source>
@@ -203,6 +211,10 @@
         <translation>GPU {number}</translation>
     </message>
     <message>
+        <source>No forecast</source>
+        <translation>无法预测</translation>
+    </message>
+    <message>
         <source>{size} short</source>
         <translation>缺 {size}</translation>
     </message>
@@ -217,6 +229,10 @@
     <message>
         <source>Weights and KV fit</source>
         <translation>权重与 KV 可容纳</translation>
+    </message>
+    <message>
+        <source>The header of this file does not say enough for a forecast.</source>
+        <translation>该文件头的信息不足，无法预测。</translation>
     </message>
     <message>
         <source>{first} {second}</source>

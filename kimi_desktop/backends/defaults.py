@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from kimi_desktop.backends.plain_chat import plain_chat_for
 from kimi_desktop.backends.types import EngineKind, LoadSettings
@@ -15,7 +16,15 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel, ModelFacts
 from kimi_desktop.planner.types import LoadForecast
 
-Forecast = Callable[[LoadSettings, LocalModel, Machine], LoadForecast]
+
+class Forecast(Protocol):
+    """The planner's forecast of load settings (joined at the top)."""
+
+    def __call__(
+        self, settings: LoadSettings, model: LocalModel, machine: Machine, *, uses_gpus: bool
+    ) -> LoadForecast:
+        """Memory per device; ``uses_gpus`` False for an engine that was built without."""
+
 
 CONTEXTS = (32_768, 16_384, 8_192, 4_096, 2_048)
 """From what is comfortable down to what is usable."""
@@ -61,7 +70,8 @@ def default_settings(
 
     def fits(settings: LoadSettings) -> bool:
         staged = settings.n_cpu_moe > 0 or settings.n_gpu_layers <= facts.n_layer
-        return _fits(forecast(settings, model, machine), staged=staged and facts.n_expert > 0)
+        memory = forecast(settings, model, machine, uses_gpus=uses_gpu)
+        return _fits(memory, staged=staged and facts.n_expert > 0)
 
     for context in CONTEXTS:
         if context <= facts.context_train:

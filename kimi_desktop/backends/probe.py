@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import kimi_desktop
@@ -51,8 +52,9 @@ def python_path() -> str:
     return str(Path(kimi_desktop.__file__).resolve().parent.parent)
 
 
+@cache
 def embedded_build() -> EngineBuild:
-    """The embedded engine.
+    """The embedded engine; looked at once, because every move of a slider asks for it.
 
     Raises:
         BackendError: ENGINE_NOT_FOUND, the wheel is not installed.

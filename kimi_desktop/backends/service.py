@@ -140,7 +140,7 @@ class LlamaEngineService:
             self._forecast,
             kind=kind,
             binary=binary,
-            uses_gpu=self._uses_gpu(kind, binary),
+            uses_gpu=self.uses_gpus(LoadSettings(model.path, kind=kind, binary=binary)),
         )
         remembered = self._store.settings.engine.loads.get(model.id, {})
         return dataclasses.replace(begin, **_allowed(remembered, begin))
@@ -148,7 +148,18 @@ class LlamaEngineService:
     def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
         """What the header and the machine say about these settings; empty before the first look."""
         machine = self._machine()
-        return LoadForecast(()) if machine is None else self._forecast(settings, model, machine)
+        if machine is None:
+            return LoadForecast(())
+        return self._forecast(settings, model, machine, uses_gpus=self.uses_gpus(settings))
+
+    def uses_gpus(self, settings: LoadSettings) -> bool:
+        """The engine of these settings was built for GPUs; taken for true before it was asked."""
+        if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
+            with contextlib.suppress(BackendError):
+                return bool(embedded_build().devices)
+            return False
+        known = self._prober.known(settings.binary)
+        return known is None or bool(known.devices)
 
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
         """The command, for showing and copying: no key and no address in it."""
@@ -271,14 +282,6 @@ class LlamaEngineService:
         if binary is None:
             return EngineKind.EMBEDDED, None
         return EngineKind.LLAMA_SERVER, binary
-
-    def _uses_gpu(self, kind: EngineKind, binary: Path | None) -> bool:
-        if kind is EngineKind.EMBEDDED or binary is None:
-            with contextlib.suppress(BackendError):
-                return bool(embedded_build().devices)
-            return False
-        known = self._prober.known(binary)
-        return known is None or bool(known.devices)
 
     async def _find_build(self, settings: LoadSettings) -> EngineBuild:
         if settings.kind is EngineKind.EMBEDDED:

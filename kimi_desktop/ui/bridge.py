@@ -92,8 +92,15 @@ class EngineService(Protocol):
     def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
         """What the header and the machine say about these settings: memory per device."""
 
+    def uses_gpus(self, settings: LoadSettings) -> bool:
+        """The engine of these settings was built for the GPUs of this machine."""
+
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
-        """The command, for showing and copying (no key in it)."""
+        """The command, for showing and copying (no key in it).
+
+        Raises:
+            BackendError: there is no such engine, or it cannot do what the settings ask.
+        """
 
     def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
         """Start it (ends an older one first) and remember the settings for this model."""

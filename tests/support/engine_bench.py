@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from kimi_desktop.backends.defaults import Forecast
 from kimi_desktop.backends.service import LlamaEngineService
 from kimi_desktop.backends.types import (
     EngineKind,
@@ -35,7 +36,12 @@ class EngineBench:
     """A service, what it published, and the processes it should have ended."""
 
     def __init__(
-        self, home: Path, *, machine: Machine | None = None, grace_s: float = 10.0
+        self,
+        home: Path,
+        *,
+        machine: Machine | None = None,
+        forecast: Forecast | None = None,
+        grace_s: float = 10.0,
     ) -> None:
         self.paths = AppPaths.under(home)
         self.paths.make()
@@ -51,7 +57,7 @@ class EngineBench:
             self.store,
             self.paths,
             machine=lambda: machine,
-            forecast=nothing_is_known,
+            forecast=forecast or nothing_is_known,
             grace_s=grace_s,
         )
 
@@ -100,9 +106,10 @@ def engine_bench(**options: Any) -> Iterator[EngineBench]:
 
 
 def nothing_is_known(
-    _settings: LoadSettings, _model: LocalModel, _machine: Machine
+    settings: LoadSettings, model: LocalModel, machine: Machine, *, uses_gpus: bool
 ) -> LoadForecast:
     """A forecast without devices: everything fits."""
+    del settings, model, machine, uses_gpus
     return LoadForecast(())
 
 

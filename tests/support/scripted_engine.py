@@ -36,6 +36,8 @@ class ScriptedEngine:
         self.leftovers: tuple[Leftover, ...] = ()
         self.log = "llama_model_load: loading\nserver is listening\n"
         self.start_error: KimiError | None = None
+        self.gpu_build = True
+        self.command_error: KimiError | None = None
 
     def set_status(self, status: EngineStatus) -> None:
         """Move to another state; a queued message goes out once ready."""
@@ -119,7 +121,12 @@ class ScriptedEngine:
         )
         return LoadForecast(tuple(devices))
 
+    def uses_gpus(self, settings: LoadSettings) -> bool:
+        return self.gpu_build
+
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
+        if self.command_error is not None:
+            raise self.command_error
         return (
             "llama-server",
             "-m",

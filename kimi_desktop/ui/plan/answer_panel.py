@@ -9,9 +9,12 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.units import format_count, format_file_size, format_gib
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.types import DeviceMemory, LoadForecast
+from kimi_desktop.ui.language import language
 from kimi_desktop.ui.plan.choice_panel import Plan
 from kimi_desktop.ui.plan.command_view import CommandView
 from kimi_desktop.ui.plan.device_view import DeviceView
@@ -33,6 +36,8 @@ class Priced:
     forecast: LoadForecast
     answer: Answer
     command: tuple[str, ...]
+    command_error: KimiError | None
+    """Why there is no command."""
     is_running: bool
     """The engine runs exactly this plan."""
 
@@ -58,6 +63,8 @@ class AnswerPanel(QWidget):
         self._facts = _Facts()
         self._command_title = Heading()
         self.command = CommandView()
+        self.no_command = Label(tone="bad", wrap=True)
+        self.no_command.hide()
         self.copy = Button(icon="copy", small=True)
         self._copied = QTimer(self)
         self._copied.setSingleShot(True)
@@ -87,7 +94,7 @@ class AnswerPanel(QWidget):
             self.advice.setVisible(bool(answer.advice))
         self._show_devices(priced.forecast.devices)
         self._facts.show_plan(priced, self._machine)
-        self.command.show_command(priced.command)
+        self._show_command(priced)
         if before is None or before.plan.model.id != priced.plan.model.id:
             self.anyway.setChecked(False)
         self._show_start()
@@ -138,6 +145,7 @@ class AnswerPanel(QWidget):
         layout.addWidget(Divider())
         layout.addLayout(command_head)
         layout.addWidget(self.command)
+        layout.addWidget(self.no_command)
         layout.addStretch(1)
 
     def _show_devices(self, devices: Sequence[DeviceMemory]) -> None:
@@ -151,6 +159,15 @@ class AnswerPanel(QWidget):
         for view in self._devices[len(devices) :]:
             view.hide()
 
+    def _show_command(self, priced: Priced) -> None:
+        error = priced.command_error
+        self.command.show_command(priced.command)
+        self.command.setVisible(error is None)
+        self.copy.setEnabled(error is None)
+        self.no_command.setVisible(error is not None)
+        if error is not None:
+            self.no_command.setText(" ".join(describe_error(error, language())))
+
     def _show_start(self) -> None:
         """A plan that does not fit can be started all the same, after a tick."""
         priced = self._priced
@@ -162,7 +179,10 @@ class AnswerPanel(QWidget):
         )
         self.start.set_icon("check" if running else "play")
         self.start.setEnabled(
-            priced is not None and not running and (not short or self.anyway.isChecked())
+            priced is not None
+            and priced.command_error is None
+            and not running
+            and (not short or self.anyway.isChecked())
         )
         self.start.setToolTip(
             self.tr("Tick “Load anyway” to start a plan that does not fit")

@@ -47,6 +47,7 @@ class ChoicePanel(QWidget):
     plan_changed = Signal()
     model_chosen = Signal(str)
     reset_wanted = Signal()
+    engine_choice_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +63,9 @@ class ChoicePanel(QWidget):
         self._quantization_label = Label(tone="muted", size=TextSize.SMALL)
         self.quantizations = QuantizationList()
         self._placement = Heading()
-        self._no_gpu = Label(tone="muted", size=TextSize.SMALL, wrap=True)
+        self.no_gpu = Label(tone="muted", size=TextSize.SMALL, wrap=True)
+        self.choose_engine = Button(kind=ButtonKind.SECONDARY, small=True)
+        self._uses_gpus = True
         self.gpu_layers = SliderRow()
         self.expert_layers = SliderRow()
         self.context = SliderRow()
@@ -113,9 +116,16 @@ class ChoicePanel(QWidget):
         if self._plan is not None:
             self.show_plan(self._plan)
 
-    def show_plan(self, plan: Plan) -> None:
-        """Set every control, without telling."""
+    def show_plan(self, plan: Plan, *, uses_gpus: bool | None = None) -> None:
+        """Set every control, without telling.
+
+        Args:
+            plan: what to show.
+            uses_gpus: the plan's engine was built for GPUs; None keeps what was said before.
+        """
         self._plan = plan
+        if uses_gpus is not None:
+            self._uses_gpus = uses_gpus
         facts, settings = plan.model.facts, plan.settings
         assert facts is not None  # families have only such models
         self.model.choose(plan.model.family)
@@ -163,6 +173,7 @@ class ChoicePanel(QWidget):
         self._quantization_label.setText(self.tr("Quantization"))
         self.quantizations.setAccessibleName(self.tr("Quantization"))
         self._placement.setText(self.tr("Placement"))
+        self.choose_engine.setText(self.tr("Choose an engine"))
         self.gpu_layers.set_label(self.tr("GPU layers"))
         self.expert_layers.set_label(self.tr("Expert layers in RAM"))
         self.context.set_label(self.tr("Context"))
@@ -183,7 +194,11 @@ class ChoicePanel(QWidget):
         placement = QVBoxLayout()
         placement.setSpacing(4)
         placement.addWidget(self._placement)
-        placement.addWidget(self._no_gpu)
+        why = QHBoxLayout()
+        why.setSpacing(12)
+        why.addWidget(self.no_gpu, 1)
+        why.addWidget(self.choose_engine)
+        placement.addLayout(why)
         self._layers = _side_by_side(self.gpu_layers, self.expert_layers)
         kinds = _side_by_side(self._cache_field, self._parallel_field)
         layout = QVBoxLayout(self)
@@ -203,6 +218,7 @@ class ChoicePanel(QWidget):
 
     def _connect(self) -> None:
         self.reset.clicked.connect(self.reset_wanted)
+        self.choose_engine.clicked.connect(self.engine_choice_wanted)
         self.model.activated.connect(self._on_family)
         self.quantizations.chosen.connect(self.model_chosen)
         for row in (self.gpu_layers, self.expert_layers, self.context):
@@ -259,13 +275,20 @@ class ChoicePanel(QWidget):
     def _show_placement(self) -> None:
         """No GPU, no choice of layers; a model without experts has none to place."""
         has_gpu = bool(self._machine and self._machine.gpus)
-        self.gpu_layers.setEnabled(has_gpu)
-        self.expert_layers.setEnabled(has_gpu)
+        can_place = has_gpu and self._uses_gpus
+        self.gpu_layers.setEnabled(can_place)
+        self.expert_layers.setEnabled(can_place)
         self.expert_layers.setVisible(bool(self._blocks))
-        self._no_gpu.setText("" if has_gpu else self._why_no_gpu())
-        self._no_gpu.setVisible(not has_gpu and self._machine is not None)
+        self.no_gpu.setText("" if can_place else self._why_no_gpu())
+        self.no_gpu.setVisible(not can_place and self._machine is not None)
+        self.choose_engine.setVisible(has_gpu and not self._uses_gpus)
 
     def _why_no_gpu(self) -> str:
+        if self._machine is not None and self._machine.gpus:
+            return self.tr(
+                "This engine was built without GPU support, so everything runs from RAM. A "
+                "llama-server with GPU support can be chosen instead."
+            )
         note = self._machine.gpu_note if self._machine else ""
         return {
             "apple": self.tr("The GPU of this Mac shares main memory: the bar of RAM counts both."),

@@ -7,6 +7,7 @@ the window is idle.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 
 from PySide6.QtCore import QEvent, Qt, QTimer
@@ -14,10 +15,11 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineStateChanged
+from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.machine.types import MachineProbed
 from kimi_desktop.models.types import LibraryChanged, LocalModel
-from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_words import ALIVE
 from kimi_desktop.ui.model_picker import select_model
 from kimi_desktop.ui.plan import choices
@@ -53,6 +55,7 @@ class PlanPage(QWidget):
         self.choices.plan_changed.connect(self._on_plan_changed)
         self.choices.model_chosen.connect(self._on_model_chosen)
         self.choices.reset_wanted.connect(self._on_reset)
+        self.choices.engine_choice_wanted.connect(lambda: bridge.navigation.show_page("settings"))
         self.answer.start_wanted.connect(self._on_start)
         self.empty.button.clicked.connect(self._on_empty_button)
         bridge.happened.connect(self._on_event)
@@ -95,6 +98,8 @@ class PlanPage(QWidget):
             self._take_library()
         elif isinstance(event, EngineStateChanged):
             self._price_chosen()
+        elif isinstance(event, SettingsChanged):
+            self._take_engine()
 
     def _take_machine(self) -> None:
         machine = self._bridge.services.machine.machine
@@ -120,6 +125,20 @@ class PlanPage(QWidget):
             selected = models.get(self._bridge.settings.models.selected)
             self._begin(selected or next(iter(models.values())))
         self._show_empty()
+
+    def _take_engine(self) -> None:
+        """The user may have chosen another llama-server: the plan is for that one then."""
+        plan = self.choices.plan
+        if plan is None:
+            return
+        last = self._last_of(plan.model)
+        engine = (last.settings.kind, last.settings.binary)
+        if engine != (plan.settings.kind, plan.settings.binary):
+            self._base = last
+            kind, binary = engine
+            self._show(
+                Plan(plan.model, dataclasses.replace(plan.settings, kind=kind, binary=binary))
+            )
 
     def _on_plan_wanted(self, model_id: str) -> None:
         for family in choices.families(self._bridge.services.models.models):
@@ -210,7 +229,8 @@ class PlanPage(QWidget):
     def _show(self, plan: Plan) -> None:
         if self._base is None or self._base.model != plan.model:
             self._base = self._last_of(plan.model)
-        self.choices.show_plan(plan)
+        uses_gpus = self._bridge.services.engine.uses_gpus(plan.settings)
+        self.choices.show_plan(plan, uses_gpus=uses_gpus)
         self._show_empty()
         self._price()
 
@@ -231,11 +251,18 @@ class PlanPage(QWidget):
         engine = self._bridge.services.engine
         forecast = engine.forecast(plan.settings, plan.model)
         status = engine.status
+        command: tuple[str, ...] = ()
+        error: KimiError | None = None
+        try:
+            command = engine.command_line(plan.settings)
+        except KimiError as met:
+            error = met
         priced = Priced(
             plan,
             forecast,
             judge(forecast, plan.settings, plan.model.facts, machine.memory_bytes),
-            engine.command_line(plan.settings),
+            command,
+            error,
             is_running=status.state in ALIVE and status.settings == plan.settings,
         )
         self.answer.show_priced(priced)

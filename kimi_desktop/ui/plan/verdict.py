@@ -65,6 +65,8 @@ def tightest(forecast: LoadForecast) -> DeviceMemory | None:
 def verdict_of(forecast: LoadForecast) -> tuple[Verdict, str]:
     """The verdict in a few words, for chips."""
     translate = QCoreApplication.translate
+    if not forecast.devices:
+        return Verdict.UNKNOWN, translate("PlanVerdict", "No forecast")
     worst = tightest(forecast)
     if worst is not None and worst.spare_bytes < 0:
         word = translate("PlanVerdict", "{size} short")
@@ -90,7 +92,11 @@ def judge(
     verdict, word = verdict_of(forecast)
     worst = tightest(forecast)
     advice: list[str] = []
-    if verdict is Verdict.BAD and worst is not None:
+    if verdict is Verdict.UNKNOWN:
+        sentence = QCoreApplication.translate(
+            "PlanVerdict", "The header of this file does not say enough for a forecast."
+        )
+    elif verdict is Verdict.BAD and worst is not None:
         sentence = _short(worst)
         advice += _way_out(forecast, worst, settings, facts, machine_memory_bytes)
     else:

@@ -9,7 +9,8 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
-from kimi_desktop.backends.types import EngineState
+from kimi_desktop.backends.types import EngineKind, EngineState
+from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.units import format_gib
 from kimi_desktop.models.types import ModelState
 from kimi_desktop.planner.types import LoadForecast
@@ -255,9 +256,53 @@ def test_without_a_gpu_layers_cannot_be_moved_and_it_says_why(tmp_path, qtbot, p
     page = plan_page(door)
     assert not page.choices.gpu_layers.slider.isEnabled()
     assert len(page.answer.device_views()) == 1
-    assert "No GPU driver" in page.choices._no_gpu.text()
+    assert "No GPU driver" in page.choices.no_gpu.text()
+    assert not page.choices.choose_engine.isVisible()
     assert page.answer.chip.verdict is Verdict.OK
     door.close()
+
+
+def test_an_engine_without_gpu_support_leaves_the_gpus_alone(planned, bridge, plan_page, qtbot):
+    wanted = []
+    bridge.navigation.page_wanted.connect(wanted.append)
+    planned.engine.gpu_build = False
+    page = plan_page(bridge)
+    assert not page.choices.gpu_layers.slider.isEnabled()
+    assert "built without GPU support" in page.choices.no_gpu.text()
+    qtbot.mouseClick(page.choices.choose_engine, Qt.MouseButton.LeftButton)
+    assert wanted == ["settings"]
+
+
+def test_another_engine_is_planned_for_at_once(page, planned, bridge, tmp_path):
+    page.choices.context.set_value(0)
+    before = planned.engine.settings_for
+    binary = tmp_path / "llama-server"
+
+    def settings_for(model):
+        kind = EngineKind.LLAMA_SERVER
+        return dataclasses.replace(before(model), kind=kind, binary=binary)
+
+    planned.engine.settings_for = settings_for
+    planned.engine.gpu_build = False
+    bridge.save_settings(lambda settings: settings)
+    settings = page.choices.plan.settings
+    assert (settings.binary, settings.context) == (binary, 4096)
+    assert not page.choices.gpu_layers.slider.isEnabled()
+
+
+def test_without_an_engine_it_says_so_in_place_of_the_command(page, planned):
+    error = BackendError(ErrorCode.ENGINE_NOT_FOUND, {"path": "llama-server"})
+    planned.engine.command_error = error
+    page.choices.context.set_value(0)
+    assert "llama-server" in page.answer.no_command.text()
+    assert page.answer.no_command.isVisible()
+    assert not page.answer.command.isVisible()
+    assert not page.answer.copy.isEnabled()
+    assert not page.answer.start.isEnabled()
+
+    planned.engine.command_error = None
+    page.choices.context.set_value(1)
+    assert page.answer.command.isVisible()
 
 
 def test_without_a_model_the_library_is_one_button_away(fresh_bridge, plan_page, qtbot):

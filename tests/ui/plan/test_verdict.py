@@ -120,6 +120,12 @@ def test_more_than_all_memory_is_bound_by_the_disk():
     assert "larger than RAM and VRAM together" in answer.advice
 
 
+def test_without_a_forecast_nothing_is_promised():
+    answer = judge(forecast(), PLAN, KIMI, LARGE)
+    assert (answer.verdict, answer.word) == (Verdict.UNKNOWN, "No forecast")
+    assert "does not say enough" in answer.sentence
+
+
 def test_an_unknown_size_of_vram_is_no_verdict():
     unknown = dataclasses.replace(GPU, total_bytes=0)
     assert tightest(forecast(unknown)) is None
