@@ -7,8 +7,9 @@ import itertools
 import json
 from pathlib import Path
 
+from kimi_desktop.backends.types import EngineState, EngineStateChanged
 from kimi_desktop.base.errors import KimiError
-from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import SettingsStore
@@ -138,7 +139,7 @@ class ScriptedMonitor:
 
 
 class ScriptedServe:
-    """The gateway's switch; it takes the port from the settings."""
+    """The gateway's switch; it takes the port from the settings and follows the engine."""
 
     def __init__(self, desk: Desk, bus: EventBus, store: SettingsStore) -> None:
         self._desk = desk
@@ -147,6 +148,15 @@ class ScriptedServe:
         self._keys = itertools.count(1)
         self.status = ServeStatus(ServeState.OFF)
         self.error: KimiError | None = None
+        self._model = ""
+        bus.subscribe(self._on_event)
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, EngineStateChanged):
+            ready = event.status.state in (EngineState.READY, EngineState.GENERATING)
+            self._model = "kimi-k2.6" if ready else ""
+            if self.status.state is ServeState.ON and self.status.model != self._model:
+                self.set_status(dataclasses.replace(self.status, model=self._model))
 
     def set_status(self, status: ServeStatus) -> None:
         """The gateway changed."""
@@ -157,7 +167,7 @@ class ScriptedServe:
         if self.error is not None:
             self.set_status(ServeStatus(ServeState.FAILED, error=self.error))
             return self._desk.failed("serve.switch_on", self.error)
-        status = ServeStatus(ServeState.ON, url=self._url(), api_key=self._key(), model="kimi-k2.6")
+        status = ServeStatus(ServeState.ON, url=self._url(), api_key=self._key(), model=self._model)
         operation = self._desk.operation("serve.switch_on", status)
         self.set_status(status if operation.done else ServeStatus(ServeState.STARTING))
         return operation

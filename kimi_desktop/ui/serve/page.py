@@ -1,0 +1,277 @@
+"""The Serve page: one switch, what a program needs to connect, lines to try it with. Qt thread."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from kimi_desktop.backends.types import EngineState, EngineStateChanged
+from kimi_desktop.base.errors import ErrorCode, KimiError
+from kimi_desktop.base.events import Event
+from kimi_desktop.base.messages import describe_error
+from kimi_desktop.base.units import format_count
+from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.engine_words import USABLE
+from kimi_desktop.ui.language import language
+from kimi_desktop.ui.serve.connection_card import LEAST_PORT, MOST_PORT, ConnectionCard
+from kimi_desktop.ui.serve.snippet_card import SnippetCard
+from kimi_desktop.ui.widgets.button import Button
+from kimi_desktop.ui.widgets.card import Card, Heading, PageHeader, ScrollPage
+from kimi_desktop.ui.widgets.chip import Dot, StateLabel
+from kimi_desktop.ui.widgets.label import Label
+from kimi_desktop.ui.widgets.message_bar import MessageBar
+from kimi_desktop.ui.widgets.toggle import Switch
+
+WIDTH = 760
+DOTS = {
+    ServeState.OFF: Dot.OFF,
+    ServeState.STARTING: Dot.BUSY,
+    ServeState.ON: Dot.OK,
+    ServeState.FAILED: Dot.BAD,
+}
+LISTENING = frozenset({ServeState.STARTING, ServeState.ON})
+
+
+class ServePage(QWidget):
+    """Shows the gateway's status; its failures stand below the switch."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._error: BaseException | None = None
+        self._header = PageHeader()
+        self.switch = Switch()
+        self.state = StateLabel()
+        self._heading = Heading()
+        self._what_for = Label(tone="muted", wrap=True)
+        self.only_here = Label(wrap=True)
+        self.error_bar = MessageBar("bad")
+        self.error_bar.set_closable(closable=False)
+        self.free_port = Button(small=True)
+        self.again = Button(small=True)
+        self.error_bar.add_button(self.free_port)
+        self.error_bar.add_button(self.again)
+        self.engine_bar = MessageBar("accent")
+        self.engine_bar.set_closable(closable=False)
+        self.start = Button(small=True, icon="play")
+        self.engine_bar.add_button(self.start)
+        self.connection = ConnectionCard()
+        self.snippets = SnippetCard()
+        column = ScrollPage(width=WIDTH)
+        for part in (
+            self._header,
+            self._switch_card(),
+            self.error_bar,
+            self.engine_bar,
+            self.connection,
+            self.snippets,
+        ):
+            column.body.addWidget(part)
+        column.body.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(column)
+        self.switch.clicked.connect(self._on_switched)
+        self.free_port.clicked.connect(self._take_free_port)
+        self.again.clicked.connect(self._switch_on)
+        self.start.clicked.connect(lambda _checked: bridge.navigation.start_engine())
+        self.connection.port_chosen.connect(self._save_port)
+        self.connection.move_wanted.connect(self._use_port)
+        self.connection.renewal_wanted.connect(self._renew)
+        self.connection.revealed.connect(self.snippets.set_revealed)
+        bridge.happened.connect(self._on_event)
+        self.retranslate()
+
+    @property
+    def status(self) -> ServeStatus:
+        """The gateway now."""
+        return self._bridge.services.serve.status
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        self._header.set_title(self.tr("Serve"))
+        self._heading.setText(self.tr("Let other programs use the model"))
+        self._what_for.setText(
+            self.tr("Open WebUI, the openai package, curl and whatever else speaks the OpenAI API.")
+        )
+        self.only_here.setText(
+            self.tr("Only programs on this machine can connect (127.0.0.1), and only with the key.")
+        )
+        self.switch.set_label(self.tr("Let other programs use the model"))
+        self.again.setText(self.tr("Try again"))
+        self.start.setText(self.tr("Start engine"))
+        self._show_all()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Words follow the language."""
+        if event.type() is QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """A key that was shown does not wait in the open."""
+        super().hideEvent(event)
+        self.connection.hide_key()
+
+    def _switch_card(self) -> Card:
+        card = Card()
+        head = QHBoxLayout()
+        head.setSpacing(12)
+        head.addWidget(self._heading, 1)
+        head.addWidget(self.state)
+        head.addWidget(self.switch)
+        card.body.addLayout(head)
+        card.body.addWidget(self._what_for)
+        card.body.addWidget(self.only_here)
+        return card
+
+    # what is shown
+
+    def _show_all(self) -> None:
+        self._show_status()
+        self._show_engine()
+
+    def _show_status(self) -> None:
+        status = self.status
+        word = {
+            ServeState.OFF: self.tr("Off"),
+            ServeState.STARTING: self.tr("Starting"),
+            ServeState.ON: self.tr("On"),
+            ServeState.FAILED: self.tr("Failed"),
+        }[status.state]
+        self.state.show_state(DOTS[status.state], word)
+        self.switch.setChecked(status.state in LISTENING)
+        self.switch.setAccessibleDescription(word)
+        counts = self.tr("{running} running · {served} answered")
+        on = status.state is ServeState.ON
+        self._header.set_note(
+            counts.format(running=format_count(status.running), served=format_count(status.served))
+            if on
+            else ""
+        )
+        self._show_connection()
+        self._show_error(status.error if status.state is ServeState.FAILED else None)
+
+    def _show_connection(self) -> None:
+        status, settings = self.status, self._bridge.settings.serve
+        key = status.api_key or settings.api_key
+        self.connection.show_connection(
+            url=status.url or f"http://127.0.0.1:{settings.port}/v1",
+            key=key,
+            model=status.model,
+            port=settings.port,
+            running=status.state in LISTENING,
+        )
+        absent = self.tr("Lines to copy stand here once it is on.")
+        if status.state is ServeState.ON:
+            absent = self.tr("Lines to copy stand here once the engine is running.")
+        self.snippets.show_snippets(self._bridge.services.serve.snippets(), key, absent)
+
+    def _show_error(self, error: BaseException | None) -> None:
+        is_new = error is not None and error is not self._error
+        self._error = error
+        self.error_bar.setVisible(error is not None)
+        if error is None:
+            self.connection.clear_port_problem()
+            return
+        what, advice = describe_error(error, language())
+        self.error_bar.show_message(what, advice)
+        free = self._free_port(error)
+        self.free_port.setVisible(free is not None)
+        if free is not None:
+            self.free_port.setText(self.tr("Use port {port}").format(port=free))
+        if _is_port_taken(error):
+            self.connection.show_port_problem(self.tr("This port is taken."))
+            if is_new and self.isVisible():  # never twice: somebody may be typing elsewhere
+                self.connection.ask_for_port()
+
+    def _show_engine(self) -> None:
+        status = self._bridge.services.engine.status
+        self.engine_bar.setVisible(status.state not in USABLE)
+        self.start.setVisible(status.state in (EngineState.STOPPED, EngineState.FAILED))
+        refused = self.tr("Requests of other programs are refused until it runs.")
+        if status.state in (EngineState.STARTING, EngineState.LOADING):
+            what = self.tr("The model is loading.")
+            refused = self.tr("Requests of other programs are refused until it is ready.")
+        elif status.state is EngineState.FAILED and status.error is not None:
+            what = describe_error(status.error, language())[0]
+        else:
+            what = self.tr("The engine is not running.")
+        if status.state not in USABLE:
+            self.engine_bar.show_message(what, refused)
+
+    @staticmethod
+    def _free_port(error: BaseException) -> int | None:
+        """The free port that the failure names."""
+        if not isinstance(error, KimiError) or not _is_port_taken(error):
+            return None
+        port = error.params.get("free_port")
+        return port if isinstance(port, int) and LEAST_PORT <= port <= MOST_PORT else None
+
+    # what is done
+
+    def _on_switched(self, on: bool) -> None:
+        if on:
+            self._switch_on()
+        else:
+            self._bridge.watch(self._bridge.services.serve.switch_off(), on_error=self._failed)
+
+    def _switch_on(self) -> None:
+        self._bridge.watch(self._bridge.services.serve.switch_on(), on_error=self._failed)
+
+    def _failed(self, error: BaseException) -> None:
+        """The status says most failures itself."""
+        if self.status.state is ServeState.FAILED and self.status.error is not None:
+            self._show_status()
+        else:
+            self._bridge.navigation.report(error)
+            self._show_status()
+
+    def _save_port(self, port: int) -> None:
+        self._bridge.save_settings(
+            lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, port=port))
+        )
+
+    def _use_port(self) -> None:
+        """Listen on the port in the field: move there, or try again after a failure."""
+        port = self.connection.entered_port()
+        if port is None:
+            return
+        moving = self.status.state in LISTENING
+        changed = port != self._bridge.settings.serve.port
+        if changed:
+            self._save_port(port)
+        if moving and changed:
+            operation = self._bridge.services.serve.switch_off()
+            self._bridge.watch(operation, lambda _status: self._switch_on(), self._failed)
+        elif self.status.state is ServeState.FAILED:
+            self._switch_on()
+
+    def _take_free_port(self) -> None:
+        error = self.status.error
+        port = self._free_port(error) if error is not None else None
+        if port is not None:
+            self._save_port(port)
+            self._switch_on()
+
+    def _renew(self) -> None:
+        operation = self._bridge.services.serve.renew_key()
+        self._bridge.watch(operation, lambda _status: self.connection.show_renewed(), self._failed)
+
+    # what happens
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, ServeChanged):
+            self._show_status()
+        elif isinstance(event, SettingsChanged):
+            self._show_connection()
+        elif isinstance(event, EngineStateChanged):
+            self._show_all()
+
+
+def _is_port_taken(error: BaseException) -> bool:
+    return isinstance(error, KimiError) and error.code is ErrorCode.SERVE_PORT_TAKEN
