@@ -1,16 +1,152 @@
-"""The verbs of ``kimi-desktop``: the same services as the window, in a terminal. No Qt."""
+"""The verbs of ``kimi-desktop``: the same services as the window, in a terminal. No Qt.
+
+Every verb takes ``--json`` and ``--lang``. Exit codes: 0 done, 1 failed with a sentence on stderr,
+2 bad arguments, 130 interrupted.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from kimi_desktop import __version__
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.logs import log_to_file
+from kimi_desktop.base.messages import Language, describe_error, message, system_language
+from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import LanguageChoice, SettingsStore
+
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one verb: 0 done, 1 failed with a sentence on stderr, 2 bad arguments, 130 stopped."""
-    parser = argparse.ArgumentParser(prog="kimi-desktop")
+    """Run one verb and return its exit code."""
+    paths = AppPaths.default()
+    language = _language(arguments, paths)
+    options = _parser(language).parse_args(list(arguments))
+    run: Callable[[argparse.Namespace, AppPaths, Language], int] = options.run
+    _speak_utf8()
+    try:
+        return run(options, paths, language)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader (head, less) has left
+        sys.stderr.close()
+        return 1
+    except (KimiError, OSError) as error:
+        what, then = describe_error(error, language)
+        sys.stderr.write(f"{what}\n{then}\n")
+        return 1
+
+
+def _language(arguments: Sequence[str], paths: AppPaths) -> Language:
+    """``--lang`` wherever it stands (the help itself is translated), the setting, the system's."""
+    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    finder.add_argument("--lang", choices=[*Language])
+    try:
+        chosen = finder.parse_known_args(list(arguments))[0].lang
+    except argparse.ArgumentError:
+        chosen = None  # the real parser says what is wrong with it
+    if chosen:
+        return Language(chosen)
+    setting = SettingsStore(paths.settings_file).settings.window.language
+    return system_language() if setting is LanguageChoice.SYSTEM else Language(setting.value)
+
+
+def _parser(language: Language) -> argparse.ArgumentParser:
+    def say(key: str) -> str:
+        return message(f"cli.{key}", language)
+
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--json", action="store_true", help=say("json"))
+    common.add_argument("--lang", choices=[*Language], help=say("lang"), metavar="LANG")
+
+    parser = argparse.ArgumentParser(prog="kimi-desktop", description=say("about"))
     parser.add_argument("--version", action="version", version=f"kimi-desktop {__version__}")
-    parser.parse_args(arguments)
+    verbs = parser.add_subparsers(title=say("verbs"), required=True, metavar="VERB")
+
+    def verb(
+        name: str, run: Callable[[argparse.Namespace, AppPaths, Language], int]
+    ) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, parents=[common], help=say(name), description=say(name))
+        added.set_defaults(run=run)
+        return added
+
+    verb("doctor", _doctor)
+    verb("models", _models)
+    chat = verb("chat", _chat)
+    chat.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
+    chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
+    serve = verb("serve", _serve)
+    serve.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
+    serve.add_argument("--port", type=_port, metavar="N", help=say("serve.port"))
+    return parser
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 65535:
+        raise ValueError(text)
+    return number
+
+
+def _speak_utf8() -> None:
+    """A Windows console or a pipe may be set to a code page that has no Chinese."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+def _doctor(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.machine.doctor import doctor  # noqa: PLC0415 - a verb loads what it needs
+
+    folders = [paths.data, *_added_folders(paths)]
+    return doctor(json_output=options.json, language=language, folders=folders, out=sys.stdout)
+
+
+def _added_folders(paths: AppPaths) -> list[Path]:
+    settings = SettingsStore(paths.settings_file).settings
+    return [Path(folder) for folder in settings.models.folders]
+
+
+def _models(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.models.library import Library  # noqa: PLC0415
+    from kimi_desktop.models.listing import describe, table  # noqa: PLC0415
+    from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
+
+    folders = [paths.default_models_folder, *_added_folders(paths)]
+    found = Library(kv_bytes_per_token).scan(folders)
+    if options.json:
+        sys.stdout.write(json.dumps(describe(found), ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in table(found, language))
     return 0
+
+
+def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.terminal import chat  # noqa: PLC0415
+
+    _log(paths)
+    return chat(
+        paths,
+        language,
+        wanted=options.model,
+        prompt=options.prompt,
+        json_output=options.json,
+    )
+
+
+def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.terminal import serve  # noqa: PLC0415
+
+    _log(paths)
+    return serve(paths, language, wanted=options.model, port=options.port, json_output=options.json)
+
+
+def _log(paths: AppPaths) -> None:
+    paths.make()
+    log_to_file(paths.logs)

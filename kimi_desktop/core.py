@@ -1,1 +1,129 @@
-"""Builds the services and joins the features, for the window and the terminal alike. No Qt."""
+"""Builds the services and joins the features, for the window and the terminal alike. No Qt.
+
+What one feature needs of another comes together here and nowhere else: the engine's forecast from
+the planner, the monitor's phases from the chat, the gateway's target from the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from kimi_desktop.backends.service import LlamaEngineService
+from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.chat.presets import answer_settings
+from kimi_desktop.chat.service import ChatService
+from kimi_desktop.chat.types import AnswerFinished, PrefillProgressed, TokensArrived
+from kimi_desktop.downloads.service import Downloads
+from kimi_desktop.machine.gpus import GpuReader
+from kimi_desktop.machine.service import MachineService
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.service import LocalModels
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.service import MonitorService
+from kimi_desktop.planner.cache import kv_bytes_per_token
+from kimi_desktop.planner.memory import forecast, shape_of
+from kimi_desktop.planner.types import LoadForecast, Placement
+from kimi_desktop.serve.service import ServeService
+
+log = logging.getLogger(__name__)
+
+
+def forecast_load(settings: LoadSettings, model: LocalModel, machine: Machine) -> LoadForecast:
+    """The planner's forecast of these settings; without devices when the header was not read."""
+    if model.facts is None or model.facts.geometry is None or model.facts.tensors is None:
+        return LoadForecast(())
+    placement = Placement(
+        context=settings.context,
+        n_gpu_layers=settings.n_gpu_layers,
+        n_cpu_moe=settings.n_cpu_moe,
+        cache_type_k=settings.cache_type.upper(),
+        cache_type_v=settings.cache_type.upper(),
+        n_batch=settings.n_batch,
+        n_ubatch=settings.n_ubatch,
+        n_parallel=settings.n_parallel,
+    )
+    return forecast(shape_of(model.facts), placement, machine)
+
+
+class Core:
+    """All services of one profile (``ui.bridge.Services``). Build, ``start``, ``close`` once each.
+
+    Building touches the settings and the chat database only; everything slower is in ``start``.
+    """
+
+    def __init__(self, paths: AppPaths) -> None:
+        self.paths = paths
+        self.bus = EventBus()
+        self.store = SettingsStore(paths.settings_file)
+        self.io = IoLoop()
+        self._gpus = GpuReader()
+        self.models = LocalModels(
+            io=self.io,
+            bus=self.bus,
+            store=self.store,
+            paths=paths,
+            kv_rule=kv_bytes_per_token,
+            fetcher=Downloads(),
+        )
+        self.machine = MachineService(
+            self.io, self.bus, lambda: (self.paths.data, *self.models.folders), self._gpus
+        )
+        self.engine = LlamaEngineService(
+            self.io,
+            self.bus,
+            self.store,
+            paths,
+            machine=lambda: self.machine.machine,
+            forecast=forecast_load,
+        )
+        self.chats = ChatService(
+            self.io,
+            self.bus,
+            paths.database_file,
+            self.engine,
+            lambda: answer_settings(self.store.settings.chat, self.engine.status.settings),
+        )
+        self.monitor = MonitorService(self.io, self.bus, self._gpus)
+        self.serve = ServeService(self.io, self.bus, self.store, self.engine)
+        self._leave_bus = self.bus.subscribe(self._join)
+        self._started = False
+        self._closing = threading.Lock()
+
+    def start(self) -> None:
+        """Look at the machine and the models, begin sampling. Returns at once."""
+        self._started = True
+        self.chats.start()
+        self.machine.probe()
+        self.models.scan()
+        self.monitor.start()
+
+    def close(self) -> None:
+        """End the gateway, the engine and every task, then the stores. Idempotent; blocks."""
+        with self._closing:
+            self._leave_bus()
+            for name, end in (
+                ("chats", self.chats.close),
+                ("serve", self.serve.close),
+                ("engine", self.engine.close),
+                ("monitor", self.monitor.close),
+                ("io", self.io.close),
+                ("gpus", self._gpus.close),
+            ):
+                try:
+                    end()
+                except Exception:  # the others must end all the same
+                    log.exception("%s did not end well", name)
+
+    def _join(self, event: Event) -> None:
+        """The chat tells the monitor what the engine is doing."""
+        if isinstance(event, PrefillProgressed):
+            self.monitor.note_prefill(event.done_tokens, event.total_tokens)
+        elif isinstance(event, TokensArrived):
+            self.monitor.note_tokens_per_s(event.stats.decode_tokens_per_s)
+        elif isinstance(event, AnswerFinished):
+            self.monitor.note_tokens_per_s(None)

@@ -42,6 +42,9 @@ class ErrorCode(StrEnum):
 
     # models
     MODEL_NOT_FOUND = "models.not_found"
+    MODEL_UNKNOWN = "models.unknown"
+    MODEL_AMBIGUOUS = "models.ambiguous"
+    NO_MODEL = "models.none"
     MODEL_NOT_GGUF = "models.not_gguf"
     MODEL_BAD_HEADER = "models.bad_header"
     MODEL_BIG_ENDIAN = "models.big_endian"

@@ -57,13 +57,14 @@ class FoundSet:
         return tuple(number for number in range(1, self.total + 1) if number not in there)
 
 
-def find_sets(folders: Iterable[Path]) -> tuple[FoundSet, ...]:
-    """All models below the folders, split sets put together."""
+def find_sets(folders: Iterable[Path], *, depth: int | None = None) -> tuple[FoundSet, ...]:
+    """All models below the folders (at most ``depth`` further down), split sets put together."""
+    max_depth = MAX_DEPTH if depth is None else depth
     seen_folders: set[tuple[int, int]] = set()
     seen_files: set[tuple[int, int]] = set()
     sets: dict[tuple[Path, str, int], dict[int, FoundFile]] = {}
     for folder in folders:
-        for file in _walk(folder, seen_folders, seen_files):
+        for file in _walk(folder, max_depth, seen_folders, seen_files):
             name = file.path.name
             match = _PART.match(name)
             total = int(match["total"]) if match else 1
@@ -79,7 +80,10 @@ def find_sets(folders: Iterable[Path]) -> tuple[FoundSet, ...]:
 
 
 def _walk(
-    root: Path, seen_folders: set[tuple[int, int]], seen_files: set[tuple[int, int]]
+    root: Path,
+    max_depth: int,
+    seen_folders: set[tuple[int, int]],
+    seen_files: set[tuple[int, int]],
 ) -> Iterator[FoundFile]:
     waiting = [(root, 0)]
     while waiting:
@@ -101,7 +105,7 @@ def _walk(
             try:
                 if path.suffix.lower() == SUFFIX and (file := _look_at(path, seen_files)):
                     yield file
-                elif depth < MAX_DEPTH and not path.name.startswith(".") and path.is_dir():
+                elif depth < max_depth and not path.name.startswith(".") and path.is_dir():
                     waiting.append((path, depth + 1))
             except OSError as error:
                 log.info("%s left out: %s", path, error)

@@ -31,6 +31,8 @@ class Library:
         self,
         folders: Sequence[Path],
         progress: Callable[[int, int], None] = lambda _done, _total: None,
+        *,
+        depth: int | None = None,
     ) -> tuple[LocalModel, ...]:
         """One row per model below the folders, in the order of their titles.
 
@@ -39,9 +41,10 @@ class Library:
         Args:
             folders: where to look.
             progress: told (models looked at, models found) after each one.
+            depth: how many folders further down; None = as deep as a library goes.
         """
         with self._lock:
-            sets = find_sets(folders)
+            sets = find_sets(folders, depth=depth)
             rows: dict[FoundSet, LocalModel] = {}
             for number, found in enumerate(sets, start=1):
                 # Kept from scan to scan, and so are the tables that the planner's caches know.

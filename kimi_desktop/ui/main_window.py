@@ -198,7 +198,7 @@ class MainWindow(QMainWindow):
         reason = self._reason_to_stay()
         if reason and not self._leaving:
             event.ignore()
-            self.overlays.ask(self.tr("Quit Kimi Desktop?"), reason, self.tr("Quit"), self._leave)
+            self.overlays.ask(self.tr("Quit Kimi Desktop?"), reason, self.tr("Quit"), self.leave)
             return
         if self._geometry is not None:
             self._geometry.setValue("geometry", self.saveGeometry())
@@ -354,6 +354,7 @@ class MainWindow(QMainWindow):
             return self.tr("Programs that use {url} lose their connection.").format(url=serve.url)
         return ""
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Close without asking; an open answer keeps its text."""
         self._leaving = True
         self.close()

@@ -4,4 +4,55 @@ from __future__ import annotations
 
 from kimi_desktop.base.messages.text import Text
 
-TEXTS: dict[str, Text] = {}
+TEXTS: dict[str, Text] = {
+    "cli.about": Text(
+        "Run giant open models on this machine. Without a verb the window opens.",
+        "在本机运行超大开源模型。不带子命令时打开窗口。",
+    ),
+    "cli.verbs": Text("verbs", "子命令"),
+    "cli.json": Text(
+        "print JSON: one object, or one line per event", "输出 JSON：一个对象，或每个事件一行"
+    ),
+    "cli.lang": Text("language of the texts: en or zh_CN", "文字语言：en 或 zh_CN"),
+    "cli.model": Text(
+        "a model’s name, a part of it, or a file (default: the last one used)",
+        "模型名称、名称的一部分，或文件路径（默认：上次使用的模型）",
+    ),
+    "cli.doctor": Text("look at this machine", "检查本机硬件"),
+    "cli.models": Text("list the local models", "列出本地模型"),
+    "cli.chat": Text("talk to a local model", "与本地模型对话"),
+    "cli.chat.prompt": Text("ask this and leave", "提出这个问题，回答后退出"),
+    "cli.serve": Text(
+        "offer a model to other programs on this machine, OpenAI-compatible",
+        "以 OpenAI 兼容接口向本机其他程序提供模型",
+    ),
+    "cli.serve.port": Text("the port on 127.0.0.1", "127.0.0.1 上的端口"),
+    "cli.serve.ready": Text("{model} answers at {url}", "{model} 的服务地址：{url}"),
+    "cli.serve.key": Text("Key: {api_key}", "密钥：{api_key}"),
+    "cli.serve.end": Text("Ctrl+C ends it.", "按 Ctrl+C 结束。"),
+    "cli.models.columns": Text("Model|Quantization|Parts|Size|State", "模型|量化|分片|大小|状态"),
+    "cli.state.ready": Text("Ready", "就绪"),
+    "cli.state.partial": Text("Partial", "不完整"),
+    "cli.state.broken": Text("Broken", "已损坏"),
+    "cli.state.companion": Text("Companion", "附属文件"),
+    "cli.loading": Text("Starting {model}", "正在启动 {model}"),
+    "cli.loading.fraction": Text("Loading {model}: {percent} %", "正在加载 {model}：{percent} %"),
+    "cli.ready": Text("{engine} is ready after {seconds}", "{engine} 已就绪，用时 {seconds}"),
+    "cli.demo": Text(
+        "This is the demo model: a small base model for trying the app, not an assistant.",
+        "这是演示模型：用于试用本应用的小型基座模型，并非助手。",
+    ),
+    "cli.window_picture": Text("Picture of the window: {path}", "窗口截图：{path}"),
+    "cli.no_picture": Text(
+        "No picture of the window: Qt cannot load here ({detail}).",
+        "无法生成窗口截图：此处无法加载 Qt（{detail}）。",
+    ),
+    "cli.no_display": Text(
+        "There is no display here, so no window can open.",
+        "此处没有显示环境，无法打开窗口。",
+    ),
+    "cli.no_display.next": Text(
+        "“kimi-desktop chat” talks to a model in the terminal.",
+        "可运行“kimi-desktop chat”在终端中对话。",
+    ),
+}

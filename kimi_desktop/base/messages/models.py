@@ -5,6 +5,32 @@ from __future__ import annotations
 from kimi_desktop.base.messages.text import Text
 
 TEXTS: dict[str, Text] = {
+    "models.unknown": Text(
+        "No model here is called “{name}”.",
+        "本机没有名为“{name}”的模型。",
+    ),
+    "models.unknown.next": Text(
+        "Nearest: {near}. “kimi-desktop models” lists all of them.",
+        "最接近的：{near}。运行“kimi-desktop models”可列出全部模型。",
+    ),
+    "models.ambiguous": Text(
+        "Several models fit “{name}”.",
+        "有多个模型符合“{name}”。",
+    ),
+    "models.ambiguous.next": Text(
+        "Name one of them: {names}.",
+        "请指定其中一个：{names}。",
+    ),
+    "models.none": Text(
+        "There is no model on this computer yet.",
+        "本机还没有模型。",
+    ),
+    "models.none.next": Text(
+        "“python -m kimi_desktop.models.starter” puts the demo model into place; "
+        "the window’s Models page adds folders.",
+        "运行“python -m kimi_desktop.models.starter”可放置演示模型；"
+        "也可在窗口的“模型”页添加文件夹。",
+    ),
     "models.not_found": Text(
         "The model file {path} is not there any more.",
         "模型文件 {path} 已不存在。",

@@ -222,7 +222,7 @@ def test_a_file_that_vanishes_in_between(tmp_path: Path, monkeypatch: pytest.Mon
     path = write_model(tmp_path / "m.gguf")
     found = files.find_sets([tmp_path])
     path.unlink()
-    monkeypatch.setattr(library, "find_sets", lambda _folders: found)
+    monkeypatch.setattr(library, "find_sets", lambda _folders, **_: found)
     assert scan(tmp_path) == ()
 
 

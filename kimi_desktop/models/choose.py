@@ -1,0 +1,63 @@
+"""Which local model a person means by a path, a name or a part of one. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.models.types import LocalModel, ModelState
+
+
+def startable(models: Iterable[LocalModel]) -> tuple[LocalModel, ...]:
+    """The models that an engine can be given."""
+    return tuple(model for model in models if model.state is ModelState.READY)
+
+
+def default_model(models: Iterable[LocalModel], preferred: str) -> LocalModel | None:
+    """The preferred one by id, else the first that is no demo, else the demo, else None."""
+    ready = startable(models)
+    for model in ready:
+        if model.id == preferred:
+            return model
+    return min(ready, key=lambda model: model.is_starter, default=None)
+
+
+def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
+    """The one model that ``wanted`` names: its path, its name, or a part that only it has.
+
+    Raises:
+        ModelError: MODEL_NOT_FOUND (with the nearest names) or MODEL_AMBIGUOUS (with the names
+            that fit), or what keeps the model from being started.
+    """
+    rows = [model for model in models if model.state is not ModelState.COMPANION]
+    path = Path(wanted).expanduser().absolute()
+    exact = [model for model in rows if wanted == model.id or path == model.path]
+    named = exact or [model for model in rows if wanted.casefold() in _names(model)]
+    words = wanted.casefold().split()
+    found = named or [
+        model for model in rows if all(word in " ".join(_names(model)) for word in words)
+    ]
+    if not found:
+        raise ModelError(ErrorCode.MODEL_UNKNOWN, {"name": wanted, "near": _nearest(rows, wanted)})
+    if len(found) > 1:
+        names = ", ".join(sorted(model.path.name for model in found))
+        raise ModelError(ErrorCode.MODEL_AMBIGUOUS, {"name": wanted, "names": names})
+    (model,) = found
+    if model.problem is not None:
+        raise model.problem
+    return model
+
+
+def _names(model: LocalModel) -> tuple[str, ...]:
+    quantization = f"{model.title} {model.facts.quantization}" if model.facts else model.title
+    return tuple(
+        name.casefold() for name in (model.title, quantization, model.path.name, model.path.stem)
+    )
+
+
+def _nearest(models: Iterable[LocalModel], wanted: str) -> str:
+    names = {name: model.path.name for model in models for name in _names(model)}
+    near = difflib.get_close_matches(wanted.casefold(), names, n=6, cutoff=0.4)
+    return ", ".join(dict.fromkeys(names[name] for name in near)) or "–"

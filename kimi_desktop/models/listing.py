@@ -1,0 +1,65 @@
+"""The library as a table for the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.terminal import display_width, pad
+from kimi_desktop.base.units import format_file_size
+from kimi_desktop.models.types import LocalModel
+
+GAP = "  "
+
+
+def describe(models: Sequence[LocalModel]) -> list[dict[str, Any]]:
+    """One object a model; sizes in bytes, problems in English with their code."""
+    return [
+        {
+            "id": model.id,
+            "title": model.title,
+            "state": model.state.value,
+            "size_bytes": model.size_bytes,
+            "parts_present": model.parts_present,
+            "parts_total": model.parts_total,
+            "architecture": model.facts.architecture if model.facts else None,
+            "quantization": model.facts.quantization if model.facts else None,
+            "parameters": model.facts.parameter_count if model.facts else None,
+            "context_train": model.facts.context_train if model.facts else None,
+            "problem": None
+            if model.problem is None
+            else {
+                "code": model.problem.code.value,
+                "sentence": describe_error(model.problem, Language.EN)[0],
+            },
+        }
+        for model in models
+    ]
+
+
+def table(models: Sequence[LocalModel], language: Language) -> list[str]:
+    """Lines of a table; a broken or partial model's problem stands below its row."""
+    if not models:
+        return [message("models.none", language), message("models.none.next", language)]
+    rows = [message("cli.models.columns", language).split("|")]
+    rows += [
+        [
+            model.title,
+            model.facts.quantization if model.facts else "–",
+            f"{model.parts_present}/{model.parts_total}",
+            format_file_size(model.size_bytes),
+            message(f"cli.state.{model.state.value}", language),
+        ]
+        for model in models
+    ]
+    widths = [max(display_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        GAP.join(pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    for number in range(len(models), 0, -1):
+        problem = models[number - 1].problem
+        if problem is not None:
+            lines.insert(number + 1, GAP + describe_error(problem, language)[0])
+    return lines
