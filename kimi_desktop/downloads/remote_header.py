@@ -48,6 +48,8 @@ class RemoteSource:
         self._host = url.split("/")[2] if "//" in url else url
         self._answer: RangeAnswer | None = None
         self._at = 0
+        self._last_at = 0
+        self._last = b""
         self.requests = 0
         self.bytes_read = 0
         with self._open(0, HEAD_BYTES) as answer:
@@ -64,12 +66,13 @@ class RemoteSource:
         return self._size
 
     def read(self, offset: int, length: int) -> bytes:
-        """The bytes at ``offset``; reading goes forward only, and is cheap in order."""
-        if offset + length <= len(self._head):
-            return self._head[offset : offset + length]
-        if offset < len(self._head):
-            first = self._head[offset:]
-            return first + self._stream(len(self._head), length - len(first))
+        """The bytes at ``offset``. Cheap in order; the last piece may be asked for again."""
+        length = max(min(length, self._size - offset), 0)
+        for start, piece in ((0, self._head), (self._last_at, self._last)):
+            if start <= offset < start + len(piece):
+                known = piece[offset - start : offset - start + length]
+                rest = length - len(known)
+                return known + self._stream(offset + len(known), rest) if rest else known
         return self._stream(offset, length)
 
     def __enter__(self) -> RemoteSource:
@@ -79,7 +82,6 @@ class RemoteSource:
         self._close()
 
     def _stream(self, offset: int, length: int) -> bytes:
-        length = min(length, self._size - offset)
         gap = offset - self._at
         if self._answer is None or not 0 <= gap <= MAX_DRAIN_BYTES:
             self._reopen(offset)
@@ -89,6 +91,7 @@ class RemoteSource:
             self._take(self._answer, gap)
         data = self._take(self._answer, length)
         self._at = offset + length
+        self._last_at, self._last = offset, data
         return data
 
     def _reopen(self, offset: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from kimi_desktop.downloads.types import Job
 log = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 5.0
+NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+"""Keeps Windows from opening a console beside the app's window; 0 elsewhere."""
 MAX_LINE_BYTES = 2**20
 
 Progress = Callable[[int, int, str], None]
@@ -51,6 +54,8 @@ class Downloads:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=MAX_LINE_BYTES,
+            start_new_session=True,  # Ctrl+C in a terminal is ours to handle, by the lifeline
+            creationflags=NO_WINDOW,
         )
         assert process.stdin and process.stdout and process.stderr  # noqa: PT018
         try:

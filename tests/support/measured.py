@@ -53,7 +53,8 @@ def model_header(name: str) -> GgufHeader:
     return read_header(BytesSource(model_header_bytes(name)), label=name)
 
 
-def model_header_bytes(name: str) -> bytes:
+def described_model(name: str) -> tuple[dict[str, object], list[Tensor]]:
+    """Metadata and tensor table of a model."""
     described = _headers()[name]
     arch = described["architecture"]
     metadata = {"general.architecture": arch, "general.name": name, "general.type": "model"}
@@ -62,7 +63,11 @@ def model_header_bytes(name: str) -> bytes:
     for pattern, shape, kind, *blocks in described["tensors"]:
         names = [pattern.replace("*", str(n)) for n in _numbers(blocks[0])] if blocks else [pattern]
         tensors += [(tensor, shape, kind) for tensor in names]
-    return header_bytes(metadata, tensors)
+    return metadata, tensors
+
+
+def model_header_bytes(name: str) -> bytes:
+    return header_bytes(*described_model(name))
 
 
 @cache

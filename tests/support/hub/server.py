@@ -97,6 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
     hub: LocalHub
     origin = ""
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, *_arguments: object) -> None:
         pass

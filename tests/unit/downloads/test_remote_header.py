@@ -10,7 +10,9 @@ import pytest
 from kimi_desktop.base.errors import DownloadError, ErrorCode, ModelError
 from kimi_desktop.downloads import remote_header
 from kimi_desktop.downloads.remote_header import HEAD_BYTES, RemoteSource, read_remote_header
+from kimi_desktop.models.facts import facts_of
 from kimi_desktop.models.gguf import LeftInFile, read_header
+from kimi_desktop.planner.cache import kv_bytes_per_token
 from tests.support.gguf_files import (
     LLAMA_TENSORS,
     Typed,
@@ -20,7 +22,9 @@ from tests.support.gguf_files import (
 )
 from tests.support.hub.content import HubFile
 from tests.support.hub.faults import Fault
+from tests.support.hub.large_models import split_model
 from tests.support.hub.server import LocalHub
+from tests.support.measured import model_facts
 
 REPO = "org/model"
 VOCABULARY = {
@@ -137,3 +141,25 @@ def test_far_jumps_are_a_new_request(hub: LocalHub, monkeypatch: pytest.MonkeyPa
         for offset, length in ((10, 20), (65_530, 100), (66_000, 50), (500_000, 40), (70_000, 9)):
             assert source.read(offset, length) == content[offset : offset + length]
         assert source.requests == 4
+
+
+def test_a_trillion_parameters_for_a_few_megabytes() -> None:
+    """Two requests per part of a 584 GB set, and hardly more than the bytes of its headers."""
+    files = split_model("kimi-k2.6.q4_x", 14)
+    with LocalHub("moonshot/kimi", files) as large:
+        headers = []
+        requests = bytes_read = 0
+        for file in files:
+            address = f"{large.endpoint}/moonshot/kimi/resolve/{large.commit}/{file.path}"
+            with RemoteSource(address) as source:
+                headers.append(read_header(source, label=file.path))
+                requests += source.requests
+                bytes_read += source.bytes_read
+        assert len(large.requests("cdn")) == requests == 15
+        assert len(large.requests("hub")) == 14
+    facts = facts_of(headers, files[0].path, kv_bytes_per_token)
+    assert facts.weights_bytes == model_facts("kimi-k2.6.q4_x").weights_bytes
+    assert facts.parameter_count == 1_026_408_232_448
+    assert facts.kv_bytes_per_token == 70_272
+    needed = sum(header.data_offset for header in headers)
+    assert bytes_read < needed + 15 * HEAD_BYTES
