@@ -383,6 +383,10 @@
 <context>
     <name>QuestionView</name>
     <message>
+        <source>Show less</source>
+        <translation>收起</translation>
+    </message>
+    <message>
         <source>Your message</source>
         <translation>你的消息</translation>
     </message>
@@ -393,6 +397,10 @@
     <message>
         <source>Edit message</source>
         <translation>编辑消息</translation>
+    </message>
+    <message>
+        <source>Show all {count} characters</source>
+        <translation>显示全部 {count} 个字符</translation>
     </message>
 </context>
 <context>

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer, S
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
+from kimi_desktop.base.units import format_count
 from kimi_desktop.chat.types import Finish, Message
 from kimi_desktop.ui import icons
 from kimi_desktop.ui.chat.answer_words import notice_words, stats_words
@@ -17,7 +18,7 @@ from kimi_desktop.ui.chat.text_pane import TextPane
 from kimi_desktop.ui.chat.transcript_model import Entry, Item
 from kimi_desktop.ui.theme import tokens
 from kimi_desktop.ui.tokens import RADIUS
-from kimi_desktop.ui.widgets.button import Button, IconButton
+from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
 from kimi_desktop.ui.widgets.label import ElidedLabel, Label, TextSize
 from kimi_desktop.ui.widgets.painting import box, painter_on
 
@@ -117,11 +118,18 @@ class QuestionView(ItemView):
         self._actions = HoverActions(self, [(self._copy, Act.COPY), (self._edit, Act.EDIT)])
         self._versions = VersionSwitch(self)
         self._versions.acted.connect(self.act)
+        self._all = Button(kind=ButtonKind.QUIET, icon="chevron-down", small=True, parent=self)
+        self._all.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._all.clicked.connect(lambda _checked: self.act(Act.FOLD))
+        self._is_long = False
         self.dress()
 
     def show_item(self, entry: Entry, item: Item) -> None:
         """As it was typed: a user's text is not Markdown."""
         render_plain(self._pane.document(), item.text)
+        self._is_long = item.text != item.source or entry.unfolded
+        self._all.set_icon("chevron-up" if entry.unfolded else "chevron-down")
+        self._all.setText(self.tr("Show less") if entry.unfolded else self._all_words(item))
         self._pane.setAccessibleName(self.tr("Your message"))
         self.refresh(entry)
 
@@ -138,6 +146,11 @@ class QuestionView(ItemView):
         self.pane_inset = width - wide - BUBBLE_PAD_X
         self._pane.setGeometry(self.pane_inset, BUBBLE_PAD_Y, wide + BUBBLE_PAD_X, high)
         left = self.pane_inset - BUBBLE_PAD_X
+        self._all.setVisible(self._is_long)
+        if self._is_long:
+            size = self._all.sizeHint()
+            self._all.setGeometry(left + 4, BUBBLE_PAD_Y + high, size.width(), size.height())
+            high += size.height()
         self._bubble = QRect(left, 0, wide + 2 * BUBBLE_PAD_X, high + 2 * BUBBLE_PAD_Y)
         bottom = self._bubble.y() + self._bubble.height()
         self._edit.move(left - 4 - SIDE, bottom - SIDE - 8)
@@ -158,11 +171,16 @@ class QuestionView(ItemView):
     def stops(self) -> list[QWidget]:
         """Its actions."""
         switch = self._versions.stops() if self._versions.isVisibleTo(self) else []
-        return [*self._actions.buttons(), *switch]
+        long = [self._all] if self._is_long else []
+        return [*self._actions.buttons(), *long, *switch]
 
     def show_stops(self) -> None:
         """The keyboard comes to the actions."""
         self._actions.show(True)
+
+    def _all_words(self, item: Item) -> str:
+        count = format_count(len(item.source))
+        return self.tr("Show all {count} characters").format(count=count)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The bubble."""

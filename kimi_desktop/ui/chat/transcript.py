@@ -37,6 +37,7 @@ SIDE_PX = 24
 MARGIN_PX = 240
 """Views are ready this far outside of the viewport."""
 STEP_PX = 2 * MESSAGE_LINE_PX
+_TAB_REASONS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 BUSY_SHARE = 0.4
 """An update that takes long is not repeated before it was this share of the time."""
 
@@ -230,7 +231,7 @@ class Transcript(QAbstractScrollArea):
     def focusInEvent(self, event: QFocusEvent) -> None:
         """A ring inside says that the keyboard is here."""
         super().focusInEvent(event)
-        self._ring.setVisible(event.reason() is not Qt.FocusReason.MouseFocusReason)
+        self._ring.setVisible(event.reason() in _TAB_REASONS)
         self._ring.raise_()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:

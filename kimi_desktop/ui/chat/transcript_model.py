@@ -6,6 +6,7 @@ because cutting 2,000 messages into segments takes half a second.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -14,6 +15,15 @@ from typing import NamedTuple
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.chat.segments import Segment, SegmentKind, SegmentStream, split_markdown
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role, TokensArrived
+
+LONG_PIECE = 5000
+"""Characters of prose that are drawn as one at most: a block that a model never ends would be laid
+out again and again, and ever more slowly."""
+LONG_QUESTION = 6000
+"""Characters of a question that are shown before one asks for all of it."""
+LONG_QUESTION_LINES = 80
+_MOST_PIECES = 100_000
+_TOP_LEVEL_LINE = re.compile(r"\n(?![\s|])")
 
 
 class ItemKind(Enum):
@@ -170,7 +180,8 @@ class Entry:
         message = self.message
         if message.role is not Role.ASSISTANT:
             key = Key(Part.QUESTION.value, 0)
-            return [Item(key, ItemKind.QUESTION, message.text, message.text)]
+            shown = message.text if self.unfolded else cut_question(message.text)
+            return [Item(key, ItemKind.QUESTION, shown, message.text)]
         items: list[Item] = []
         if message.reasoning:
             items.append(Item(Key(Part.FOLD.value, 0), ItemKind.FOLD))
@@ -189,18 +200,54 @@ class Entry:
             segments: Sequence[Segment] = stream.segments
         else:
             segments = split_markdown(self.message.reasoning if thought else self.message.text)
-        items = [
-            Item(
-                Key(part.value, number),
-                ItemKind.CODE if segment.kind is SegmentKind.CODE else ItemKind.TEXT,
-                segment.text,
-                segment.source,
-                segment.language,
-                thought=thought,
-            )
-            for number, segment in enumerate(segments)
-        ]
+        items: list[Item] = []
+        for number, segment in enumerate(segments):
+            key = Key(part.value, number * _MOST_PIECES)
+            is_code = segment.kind is SegmentKind.CODE
+            pieces = ((segment.text, segment.source),) if is_code else _pieces(segment)
+            items += [
+                Item(
+                    key._replace(number=key.number + place),
+                    ItemKind.CODE if is_code else ItemKind.TEXT,
+                    text,
+                    source,
+                    segment.language,
+                    thought=thought,
+                )
+                for place, (text, source) in enumerate(pieces)
+            ]
         writing = self.is_live and thought == (not self.message.text)
         if items and (writing or thought):
             items[-1] = replace(items[-1], open=writing, ends_thought=thought)
         return items
+
+
+def cut_question(text: str) -> str:
+    """The beginning of a very long question, else all of it."""
+    lines = text.split("\n", LONG_QUESTION_LINES)
+    if len(lines) > LONG_QUESTION_LINES:
+        text = "\n".join(lines[:-1])
+    return text[:LONG_QUESTION]
+
+
+def _pieces(segment: Segment) -> tuple[tuple[str, str], ...]:
+    """(Text, source) of what is drawn as one: the segment, unless it is very long.
+
+    A cut falls on a line that begins a new item, else between lines, words, or anywhere. Where
+    does not depend on what comes after the next ``LONG_PIECE`` characters, so that pieces of an
+    answer that grows stay as they are.
+    """
+    source = segment.source
+    if len(source) <= LONG_PIECE:
+        return ((segment.text, source),)
+    pieces = []
+    start = 0
+    while len(source) - start > LONG_PIECE:
+        window = source[start : start + LONG_PIECE]
+        starts = [found.end() for found in _TOP_LEVEL_LINE.finditer(window, LONG_PIECE // 2)]
+        cut = starts[-1] if starts else 0
+        cut = cut or window.rfind("\n") + 1 or window.rfind(" ") + 1 or LONG_PIECE
+        pieces.append(source[start : start + cut])
+        start += cut
+    pieces.append(source[start:])
+    return tuple((piece, piece) for piece in pieces)

@@ -340,3 +340,20 @@ def test_text_that_the_messages_had_already_is_not_shown_twice(transcript):
     transcript.feed(TokensArrived(0, LIVE.id, "", "m?", stats, 13, 3))
     message = transcript.entries[0].message
     assert (message.text, message.reasoning) == ("One two three", "hm?")
+
+
+def test_a_very_long_question_opens_on_demand(transcript, qtbot):
+    text = "word " * 4000
+    transcript.show_messages([Message(1, Role.USER, text), *conversation(1)])
+    transcript.column.to_start()
+    transcript.relayout()
+    question = views(transcript, QuestionView)[0]
+    more = question.stops()[-1]
+    assert more.text() == "Show all 20,000 characters"
+    assert len(question.pane.toPlainText()) == 6000
+    transcript.select.select_all()
+    assert transcript.select.markdown().startswith(text.strip()), "copying gives all of it"
+    qtbot.mouseClick(more, Qt.MouseButton.LeftButton)
+    question = views(transcript, QuestionView)[0]
+    assert question.pane.toPlainText() == text
+    assert question.stops()[-1].text() == "Show less"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from kimi_desktop.ui.chat.selection import Selection, Spot
-from kimi_desktop.ui.chat.transcript_model import Entry, ItemKind, Key, Part
+from kimi_desktop.ui.chat.transcript_model import LONG_PIECE, Entry, ItemKind, Key, Part
 
 LIVE = Message(1, Role.ASSISTANT, "", finish=Finish.GENERATING)
 
@@ -94,3 +94,40 @@ def test_a_selection_covers_whole_items_between_its_ends():
     assert selection.range_in(2, Key(answer, 1), 10) == (0, 4)
     assert selection.range_in(2, Key(answer, 2), 10) == (0, 0)
     assert selection.range_in(2, Key(answer, 1), 3) == (0, 3)
+
+
+def pieces_of(text):
+    return [item.source for item in Entry(Message(1, Role.ASSISTANT, text)).items if item.has_text]
+
+
+@given(
+    st.lists(
+        st.sampled_from(["- item\n", "  deeper\n", "word ", "x" * 700, "| a |\n"]), max_size=60
+    )
+)
+@settings(deadline=None)
+def test_a_block_that_never_ends_is_drawn_in_pieces(parts):
+    text = "".join(parts)
+    sources = pieces_of(text)
+    assert "".join(sources) == text
+    assert all(len(source) <= LONG_PIECE for source in sources)
+
+
+def test_pieces_of_a_long_list_begin_with_an_item_and_stay_as_they_are():
+    text = "- an item of a long list\n  with a second line\n" * 300
+    sources = pieces_of(text)
+    assert len(sources) > 2
+    assert all(source.startswith("- an item") for source in sources)
+    assert pieces_of(text + "- more\n" * 500)[: len(sources) - 1] == sources[:-1]
+
+
+def test_a_very_long_question_shows_its_beginning_until_one_asks():
+    for text in ("word " * 5000, "line\n" * 500):
+        entry = Entry(Message(1, Role.USER, text))
+        (item,) = entry.items
+        assert len(item.text) <= 6000
+        assert item.text.count("\n") < 80
+        assert text.startswith(item.text)
+        assert item.source == text
+        entry.unfold(True)
+        assert entry.items[0].text == text
