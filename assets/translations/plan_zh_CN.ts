@@ -245,7 +245,7 @@
     </message>
     <message>
         <source>{items} and {last}</source>
-        <translation>{items}和{last}</translation>
+        <translation>{items} 和{last}</translation>
     </message>
     <message>
         <source>{size} on {device}</source>
@@ -261,11 +261,11 @@
     </message>
     <message>
         <source>Fits at {context} context, with {left} to spare.</source>
-        <translation>{context} 上下文可以容纳，还剩{left}。</translation>
+        <translation>{context} 上下文可以容纳，剩余：{left}。</translation>
     </message>
     <message>
         <source>Weights and KV cache fit at {context} context. That leaves {left} for compute buffers and the engine.</source>
-        <translation>{context} 上下文下，权重和 KV 缓存可以容纳，剩余{left}留给计算缓冲区和引擎。</translation>
+        <translation>{context} 上下文下，权重和 KV 缓存可以容纳；留给计算缓冲区和引擎的有：{left}。</translation>
     </message>
     <message>
         <source>Compute buffers are not forecast yet, and less than a tenth of {device} is left for them: the start may run out of memory.</source>

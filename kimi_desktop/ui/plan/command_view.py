@@ -8,13 +8,18 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt
 from PySide6.QtGui import QFocusEvent, QPaintEvent, QResizeEvent, QTextOption
 from PySide6.QtWidgets import QSizePolicy, QTextBrowser, QVBoxLayout, QWidget
 
 from kimi_desktop.ui.theme import mono_font, tokens
 from kimi_desktop.ui.tokens import RADIUS, SMALL_PX
 from kimi_desktop.ui.widgets.painting import box, painter_on
+
+LONG = 48
+"""Words from this length on may be broken at their spaces and hyphens."""
+JOINER = "\u2060"
+"""Keeps a line from being broken after a hyphen; taken out again when text is copied."""
 
 _NEEDS_QUOTES = re.compile(r'[\s"&|<>^%]')
 
@@ -48,6 +53,14 @@ def _pairs(command: Sequence[str]) -> list[list[str]]:
 
 def _is_flag(word: str) -> bool:
     return word.startswith("-") and not word.lstrip("-")[:1].isdigit()
+
+
+def _shown(word: str) -> str:
+    """A word as HTML: quoted for the shell, its lines kept, not broken at spaces if it is short."""
+    text = html.escape(shell_line([word]))
+    if len(text) < LONG:
+        text = text.replace(" ", "&nbsp;").replace("-", f"-{JOINER}")
+    return text.replace("\n", "<br>")
 
 
 class CommandView(QWidget):
@@ -96,7 +109,7 @@ class CommandView(QWidget):
         flag = tokens().code_function
         parts = []
         for group in _pairs(self._command):
-            words = [html.escape(shell_line([word])).replace(" ", "&nbsp;") for word in group]
+            words = [_shown(word) for word in group]
             if group[0].startswith("-"):
                 words[0] = f'<span style="color:{flag}">{words[0]}</span>'
             parts.append("&nbsp;".join(words))
@@ -127,6 +140,12 @@ class _Text(QTextBrowser):
     def show_html(self, text: str) -> None:
         self.setHtml(text)
         self._fit()
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        data = QMimeData()
+        text = self.textCursor().selection().toPlainText()
+        data.setText(text.replace(JOINER, ""))
+        return data
 
     def sizeHint(self) -> QSize:
         return QSize(200, self.minimumHeight())
