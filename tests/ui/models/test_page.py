@@ -6,15 +6,18 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import DownloadError, ErrorCode, SettingsError
 from kimi_desktop.base.operation import Cancelled
+from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.models.types import ScanProgressed
+from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.models.library_table import RowAction
+from kimi_desktop.ui.models.table_model import Column
 from tests.support import scripted_data
 from tests.ui.models.test_rows import companion
 
@@ -383,9 +386,22 @@ def test_find_and_refresh_have_their_keys(page, services, qtbot):
     qtbot.waitUntil(page.library.refresh.isEnabled)
 
 
-def test_words_follow_the_language(page):
-    page.library.add.setText("?")
-    page.details.plan.setText("?")
-    QApplication.sendEvent(page, QEvent(QEvent.Type.LanguageChange))
+def test_words_follow_the_language(page, services, qapp):
+    select(page, services.models.models[5])
+    switch = LanguageSwitch(qapp)
+    try:
+        switch.choose(LanguageChoice.ZH_CN)
+        QApplication.processEvents()
+        assert page.library.add.text() == "添加文件夹…"
+        assert page.details.chip.text() == "已损坏"
+        assert "文件头已损坏" in page.details.problem.text()
+        assert page.library.header._note.full_text() == "6 个模型，1.73 TB"
+        assert page.library.table.rows.column_name(Column.QUANTIZATION) == "量化"
+        assert page.library.folders.rows()[0].contents.text() == "6 个模型，1.73 TB"
+        assert page.library.offers.chat.button.text() == "下载"
+        assert list(page.details.facts()) == ["文件大小"]
+    finally:
+        switch.choose(LanguageChoice.EN)
+        QApplication.processEvents()
     assert page.library.add.text() == "Add a folder…"
-    assert page.details.plan.text() == "Open in Plan"
+    assert page.details.chip.text() == "Damaged"

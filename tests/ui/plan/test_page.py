@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 from kimi_desktop.backends.types import EngineKind, EngineState
 from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.base.units import format_gib
 from kimi_desktop.models.types import ModelState
 from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.plan.page import PlanPage
 from kimi_desktop.ui.widgets.chip import Verdict
 from tests.support import scripted_data
@@ -357,11 +359,27 @@ def test_nothing_is_cut_off_at_the_sides(page, width, qtbot):
         assert panel.width() <= viewport.width(), type(panel)
 
 
-def test_words_follow_the_language(page, qapp):
-    page.choices.header.set_title("?")
-    QApplication.sendEvent(page, QEvent(QEvent.Type.LanguageChange))
-    titles = [w.text() for w in page.choices.header.findChildren(QWidget) if hasattr(w, "text")]
-    assert "Plan" in titles
+def test_words_follow_the_language(page, qapp, qtbot):
+    page.choices.expert_layers.set_value(0)
+    chips = [page.choices.quantizations.chip(m.id) for m in page.choices.quantizations.models()]
+    qtbot.waitUntil(lambda: all(chip.text().endswith("short") for chip in chips))
+    switch = LanguageSwitch(qapp)
+    try:
+        switch.choose(LanguageChoice.ZH_CN)
+        QApplication.processEvents()
+        assert page.choices.reset.text() == "重置"
+        assert page.answer.start.text() == "按此方案启动"
+        assert page.answer.sentence.text().startswith("GPU 1 缺 ")
+        assert page.answer.advice.text() == "请把更多专家层留在内存中。"
+        assert "权重" in page.answer.device_views()[0].legend.accessibleName()
+        assert list(page.answer.facts()) == ["文件大小", "KV 缓存", "当前空闲内存", "当前空闲显存"]
+        assert page.choices.advanced.fold.summary() == "批 2,048 · 微批 512 · 32 线程"
+        qtbot.waitUntil(lambda: all(chip.text().startswith("缺 ") for chip in chips))
+    finally:
+        switch.choose(LanguageChoice.EN)
+        QApplication.processEvents()
+    assert page.choices.reset.text() == "Reset"
+    assert page.answer.sentence.text().endswith("there.")
 
 
 def test_parts_without_a_forecast_are_named_as_such(planned, bridge, plan_page):
