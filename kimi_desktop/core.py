@@ -33,7 +33,9 @@ from kimi_desktop.serve.service import ServeService
 log = logging.getLogger(__name__)
 
 
-def forecast_load(settings: LoadSettings, model: LocalModel, machine: Machine) -> LoadForecast:
+def forecast_load(
+    settings: LoadSettings, model: LocalModel, machine: Machine, *, uses_gpus: bool
+) -> LoadForecast:
     """The planner's forecast of these settings; without devices when the header was not read."""
     if model.facts is None or model.facts.geometry is None or model.facts.tensors is None:
         return LoadForecast(())
@@ -47,7 +49,7 @@ def forecast_load(settings: LoadSettings, model: LocalModel, machine: Machine) -
         n_ubatch=settings.n_ubatch,
         n_parallel=settings.n_parallel,
     )
-    return forecast(shape_of(model.facts), placement, machine)
+    return forecast(shape_of(model.facts), placement, machine, uses_gpus=uses_gpus)
 
 
 class Core:
