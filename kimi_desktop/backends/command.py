@@ -99,14 +99,15 @@ def build_command(
     Args:
         build: what is installed.
         settings: what to load and how.
-        listening: where; None for showing (no address and no key file in it).
+        listening: where; None for showing: no address and no key file in it, and nothing is
+            refused (the start will say what is wrong).
         n_threads: used when the settings name none.
 
     Raises:
         BackendError: ENGINE_BAD_ARGUMENT, the build lacks a flag that cannot be done without, or
             an extra flag is unknown or not allowed.
     """
-    line = _Line(build)
+    line = _Line(build, strict=listening is not None)
     line.need(("-m", "--model"), str(settings.model_path))
     line.want(("-a", "--alias"), settings.model_path.stem)
     if listening is not None:
@@ -161,8 +162,9 @@ def _attend_fast(line: _Line) -> None:
 class _Line:
     """Words of a command line, each flag by a name that the build knows."""
 
-    def __init__(self, build: EngineBuild) -> None:
+    def __init__(self, build: EngineBuild, *, strict: bool) -> None:
         self.build = build
+        self._strict = strict
         self.words: list[str] = []
 
     def want(self, names: Sequence[str], *values: str) -> bool:
@@ -179,8 +181,11 @@ class _Line:
         Raises:
             BackendError: the build lacks it.
         """
-        if not self.want(names, *values):
+        if self.want(names, *values):
+            return
+        if self._strict:
             raise _bad_argument(names[0])
+        self.words += [names[0], *values]
 
     def add_extra(self, words: Sequence[str]) -> None:
         """What the user added by hand.
@@ -188,7 +193,7 @@ class _Line:
         Raises:
             BackendError: a flag is unknown to the build, or not allowed.
         """
-        for word in words:
+        for word in words if self._strict else ():
             name = word.partition("=")[0]
             is_flag = re.fullmatch(r"-{1,2}[A-Za-z][\w-]*", name) is not None
             if is_flag and (name in FORBIDDEN or name not in self.build.flags):

@@ -299,6 +299,8 @@ class LlamaEngineService:
 
     async def _prepare(self) -> None:
         await self._io.in_pool(importlib.import_module, HTTP_LIBRARY)
+        with contextlib.suppress(BackendError):
+            await self._io.in_pool(embedded_build)
         kind, binary = self._chosen_engine()
         if kind is EngineKind.LLAMA_SERVER and binary is not None:
             with contextlib.suppress(BackendError):  # said when it is started

@@ -62,6 +62,7 @@ usage: llama-server [options]
 --no-webui                              disable the Web UI
 --no-slots                              do not expose slots monitoring endpoint
 --jinja                                 use jinja template for chat
+--chat-template JINJA_TEMPLATE          set custom jinja chat template
 -lv,   --verbosity, --log-verbosity N   Set the verbosity threshold
 """
 

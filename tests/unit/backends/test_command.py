@@ -1,0 +1,249 @@
+"""Command lines: from a build's own help, never a flag it does not know, never a key."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.backends.command import (
+    FORBIDDEN,
+    EngineBuild,
+    Listening,
+    build_command,
+    parse_devices,
+    parse_help,
+    parse_version,
+)
+from kimi_desktop.backends.embedded_flags import (
+    FLAGS,
+    BadArgumentError,
+    help_text,
+    parse_flags,
+)
+from kimi_desktop.backends.probe import embedded_build
+from kimi_desktop.backends.types import EngineKind, LoadSettings
+from kimi_desktop.base.errors import BackendError, ErrorCode
+from tests.support.misbehaving_engine import HELP
+
+OLD_HELP = """\
+usage: llama-server [options]
+
+-m,    --model FNAME                    model path
+-c,    --ctx-size N                     size of the prompt context
+-fa,   --flash-attn                     enable Flash Attention (default: disabled)
+-ctk,  --cache-type-k TYPE              KV cache data type for K
+-ctv,  --cache-type-v TYPE              KV cache data type for V
+-ot,   --override-tensor <tensor name pattern>=<buffer type>,...
+                                        override tensor buffer type
+-ngl,  --gpu-layers, --n-gpu-layers N   number of layers to store in VRAM
+--host HOST                             ip address to listen
+--port PORT                             port to listen
+--api-key-file FNAME                    path to file containing API keys
+--chat-template JINJA_TEMPLATE          set custom jinja chat template
+"""
+
+SETTINGS = LoadSettings(
+    Path("/models/kimi.gguf"),
+    n_gpu_layers=62,
+    n_cpu_moe=3,
+    context=32_768,
+    cache_type="q8_0",
+    n_threads=24,
+    n_parallel=2,
+    chat_template="{{ messages }}",
+    stop=("\nQuestion:",),
+)
+LISTENING = Listening(Path("/run/e.sock"), Path("/run/key"))
+
+
+def build(help_of_it: str = HELP) -> EngineBuild:
+    return EngineBuild(EngineKind.LLAMA_SERVER, ("/opt/llama-server",), parse_help(help_of_it))
+
+
+def words(
+    settings: LoadSettings, of: EngineBuild, listening: Listening | None = LISTENING
+) -> list[str]:
+    command = build_command(of, settings, listening=listening, n_threads=8)
+    assert command[: len(of.program)] == of.program
+    return list(command[len(of.program) :])
+
+
+def value(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+def test_names_and_metavars_of_a_help() -> None:
+    flags = parse_help(HELP)
+    assert flags["-ngl"] == flags["--n-gpu-layers"] == "N"
+    assert flags["--metrics"] == ""
+    assert flags["-fa"] == "[on|off|auto]"
+    assert flags["-ncmoe"] == "N"
+    assert "(env:" not in flags
+    assert parse_help(OLD_HELP)["-fa"] == ""
+    assert parse_help(OLD_HELP)["-ot"] == "<tensor name pattern>=<buffer type>,..."
+
+
+def test_the_embedded_help_names_every_flag_it_takes() -> None:
+    flags = parse_help(help_text())
+    for flag in FLAGS:
+        for name in flag.names:
+            assert flags[name] == flag.metavar
+
+
+def test_everything_that_was_set_is_said_to_the_embedded_engine() -> None:
+    command = words(SETTINGS, embedded_build())
+    parsed = parse_flags(command)
+    assert parsed.model == "/models/kimi.gguf"
+    assert parsed.host == "/run/e.sock"
+    assert parsed.api_key_file == "/run/key"
+    assert (parsed.gpu_layers, parsed.n_cpu_moe, parsed.ctx_size) == (62, 3, 32_768)
+    assert (parsed.cache_type_k, parsed.cache_type_v, parsed.flash_attn) == ("q8_0", "q8_0", "on")
+    assert (parsed.threads, parsed.parallel, parsed.batch_size, parsed.ubatch_size) == (
+        24, 2, 2048, 512,
+    )  # fmt: skip
+    assert parsed.fit == "off"
+    assert parsed.chat_template == "{{ messages }}"
+    assert parsed.reverse_prompt == ["\nQuestion:"]
+    assert parsed.slots is False
+    assert parsed.metrics is True
+
+
+def test_a_build_gets_only_flags_from_its_own_help() -> None:
+    for help_of_it in (HELP, OLD_HELP + "--n-cpu-moe N  x\n"):
+        of = build(help_of_it)
+        settings = dataclasses.replace(SETTINGS, chat_template=None)
+        for word in words(settings, of):
+            if word.startswith("-"):
+                assert word in of.flags
+
+
+def test_renamed_flags_are_translated() -> None:
+    assert "--no-webui" in words(LoadSettings(Path("m")), build())
+    renamed = HELP.replace("--no-webui", "--no-ui   ")
+    assert "--no-ui" in words(LoadSettings(Path("m")), build(renamed))
+    long_only = HELP.replace("-ngl,  --gpu-layers, --n-gpu-layers N", "--gpu-layers N")
+    assert value(words(LoadSettings(Path("m")), build(long_only)), "--gpu-layers") == "0"
+
+
+def test_flash_attention_was_a_switch_once() -> None:
+    old = build(OLD_HELP)
+    settings = LoadSettings(Path("m"), cache_type="q8_0", context=7)
+    command = words(settings, old)
+    assert command[-5:] == ["-ctk", "q8_0", "-ctv", "q8_0", "-fa"]
+    assert "-fa" not in words(LoadSettings(Path("m")), old)
+
+
+def test_experts_in_ram_without_n_cpu_moe_become_rules() -> None:
+    rules = value(words(LoadSettings(Path("m"), n_cpu_moe=2), build(OLD_HELP)), "-ot")
+    assert rules.split(",") == [
+        r"blk\.0\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU",
+        r"blk\.1\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU",
+    ]
+
+
+def test_a_build_that_lacks_what_cannot_be_done_without_is_refused() -> None:
+    without = OLD_HELP.replace("-ot, ", "-xx,").replace("--override-tensor", "--other")
+    with pytest.raises(BackendError) as caught:
+        words(LoadSettings(Path("m"), n_cpu_moe=2), build(without))
+    assert caught.value.code is ErrorCode.ENGINE_BAD_ARGUMENT
+    no_key_file = OLD_HELP.replace("--api-key-file", "--api-key-else")
+    with pytest.raises(BackendError):
+        words(LoadSettings(Path("m")), build(no_key_file))
+
+
+def test_without_unix_sockets_the_engine_chooses_a_port_on_loopback() -> None:
+    command = words(LoadSettings(Path("m")), build(), Listening(None, Path("/run/key")))
+    assert value(command, "--host") == "127.0.0.1"
+    assert value(command, "--port") == "0"
+
+
+def test_what_is_shown_has_neither_address_nor_key_file() -> None:
+    command = words(SETTINGS, embedded_build(), None)
+    assert not {"--host", "--port", "--api-key-file"} & set(command)
+    assert value(command, "-c") == "32768"
+
+
+def test_showing_a_command_refuses_nothing() -> None:
+    settings = LoadSettings(Path("m"), chat_template="x", extra=("--tools", "all"))
+    shown = words(settings, build(OLD_HELP.replace("--chat-template", "--chat-other")), None)
+    assert value(shown, "--chat-template") == "x"
+    assert shown[-2:] == ["--tools", "all"]
+
+
+def test_threads_come_from_the_machine_when_the_settings_name_none() -> None:
+    assert value(words(LoadSettings(Path("m")), build()), "-t") == "8"
+
+
+@pytest.mark.parametrize("flag", sorted(FORBIDDEN))
+def test_extra_flags_cannot_open_the_engine(flag: str) -> None:
+    everything = HELP + "".join(f"{name} X  x\n" for name in FORBIDDEN)
+    settings = LoadSettings(Path("m"), extra=(flag, "x"))
+    with pytest.raises(BackendError) as caught:
+        words(settings, build(everything))
+    assert caught.value.params == {"detail": flag}
+    with pytest.raises(BackendError):
+        words(dataclasses.replace(settings, extra=(f"{flag}=x",)), build(everything))
+
+
+def test_extra_flags_that_the_build_knows_are_added() -> None:
+    command = words(LoadSettings(Path("m"), extra=("-ub", "256", "-1.5")), build())
+    assert command[-3:] == ["-ub", "256", "-1.5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("version: 6789 (abcdef12)\nbuilt with cc", "llama.cpp b6789"),
+        ("version: 0.1.0-dev (build 10434, commit 7e4c0a9)", "llama.cpp b10434"),
+        ("version: 0.1.0-dev (build 1, commit 7e4c0a9)", "llama.cpp"),
+        ("version: 0 (unknown)", "llama.cpp"),
+        ("no such thing", "llama.cpp"),
+    ],
+)
+def test_versions_as_builds_print_them(text: str, name: str) -> None:
+    assert parse_version(text) == name
+
+
+def test_devices_as_builds_print_them() -> None:
+    text = (
+        "ggml_cuda_init: found 1 CUDA devices\nAvailable devices:\n"
+        "  CUDA0: NVIDIA GeForce RTX 4090 (24078 MiB, 23675 MiB free)\n"
+        "  CPU: AMD Ryzen (64000 MiB, 60000 MiB free)\n"
+    )
+    assert parse_devices(text) == ("CUDA0: NVIDIA GeForce RTX 4090",)
+    assert parse_devices("Available devices:\n  (none)\n") == ()
+
+
+def test_only_recent_builds_are_asked_for_progress() -> None:
+    assert embedded_build().tells_progress
+    assert not build(OLD_HELP).tells_progress
+
+
+@pytest.mark.parametrize(("text", "layers"), [("0", 0), ("7", 7), ("auto", -1), ("all", -2)])
+def test_layers_of_the_embedded_engine(text: str, layers: int) -> None:
+    assert parse_flags(["-m", "x", "-ngl", text]).gpu_layers == layers
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-m", "x", "-b", "0"],
+        ["-m", "x", "-np", "-1"],
+        ["-m", "x", "-ts", "1,a"],
+        ["-m", "x", "-ts", "1,-1"],
+        ["-m", "x", "-t", "four"],
+        ["-m", "x", "-ngl", "many"],
+        ["-m", "x", "--n-gpu"],
+    ],
+)
+def test_values_that_make_no_sense_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(BadArgumentError):
+        parse_flags(arguments)
+
+
+def test_shares_of_gpus_may_be_written_both_ways() -> None:
+    assert parse_flags(["-m", "x", "-ts", "3,1"]).tensor_split == [3.0, 1.0]
+    assert parse_flags(["-m", "x", "-ts", "3/1"]).tensor_split == [3.0, 1.0]
+    assert parse_flags(["-m", "x", "-t", "-1"]).threads == -1
