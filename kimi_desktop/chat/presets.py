@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kimi_desktop.backends.types import LoadSettings, Sampling
@@ -25,10 +25,8 @@ SAMPLING: Mapping[Preset, Sampling] = {
     # What the maker of Kimi K2.x recommends for its two modes.
     Preset.THINKING: Sampling(temperature=1.0, top_p=0.95, max_tokens=MAX_TOKENS),
     Preset.INSTANT: Sampling(temperature=0.6, top_p=0.95, max_tokens=MAX_TOKENS),
-    # A base model continues text: cooler, short, and ended where it would ask itself the next one.
-    Preset.BASE_DEMO: Sampling(
-        temperature=0.4, top_p=0.9, max_tokens=256, stop=("\nQuestion:", "\n\n\n")
-    ),
+    # A base model continues text: cooler, and short. What ends an answer comes with its template.
+    Preset.BASE_DEMO: Sampling(temperature=0.4, top_p=0.9, max_tokens=256),
 }
 
 
@@ -45,6 +43,6 @@ class AnswerSettings:
 def answer_settings(chat: ChatSettings, load: LoadSettings | None) -> AnswerSettings:
     """The user's settings; for a base model (one that was given a template) the demo's."""
     if load is not None and load.chat_template is not None:
-        return AnswerSettings(SAMPLING[Preset.BASE_DEMO])
+        return AnswerSettings(replace(SAMPLING[Preset.BASE_DEMO], stop=load.stop))
     sampling = Sampling(chat.temperature, chat.top_p, chat.max_tokens)
     return AnswerSettings(sampling, chat.system_prompt, chat.thinking)

@@ -47,6 +47,7 @@ ENGINE_REASON_WAIT_S = 1.5
 """So long a broken stream waits for the engine's own word on why it ended."""
 CLOSE_WAIT_S = 5.0
 
+_LOST = (ErrorCode.CHAT_CONNECTION_LOST, ErrorCode.CHAT_NO_ENGINE)
 _ANSWERING = (EngineState.READY, EngineState.GENERATING)
 
 
@@ -335,7 +336,7 @@ class ChatService:
             ended = await session.run(build_request(asked, self._settings()), context)
         finally:
             self._engine.set_generating(False)
-        if ended.error is not None and ended.error.code is ErrorCode.CHAT_CONNECTION_LOST:
+        if ended.error is not None and ended.error.code in _LOST:
             return replace(ended, error=await self._why_lost(ended.error))
         return ended
 

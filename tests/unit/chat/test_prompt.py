@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -112,7 +113,7 @@ def test_the_settings_ask_for_what_the_user_chose() -> None:
 
 
 def test_a_base_model_gets_the_demo_with_its_stops() -> None:
-    load = LoadSettings(Path("m.gguf"), chat_template="Question: ...")
+    load = LoadSettings(Path("m.gguf"), chat_template="Question: ...", stop=("\nQuestion:",))
     settings = answer_settings(ChatSettings(system_prompt="Sys"), load)
-    assert settings == AnswerSettings(SAMPLING[Preset.BASE_DEMO])
-    assert settings.sampling.stop
+    assert settings.sampling == replace(SAMPLING[Preset.BASE_DEMO], stop=("\nQuestion:",))
+    assert (settings.system_prompt, settings.thinking) == ("", None)
