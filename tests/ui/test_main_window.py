@@ -17,7 +17,7 @@ from kimi_desktop.chat.types import StoreFailed
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.main_window import LEAST_SIZE, MainWindow
 from kimi_desktop.ui.navigation import PAGES
-from kimi_desktop.ui.pages import Page
+from kimi_desktop.ui.pages import Page, standard_pages
 from kimi_desktop.ui.widgets.button import ButtonKind
 from kimi_desktop.ui.widgets.chip import Dot
 from kimi_desktop.ui.window_overlays import LogView, Question, ShortcutList
@@ -437,3 +437,20 @@ def test_the_dot_has_a_shape_of_its_own_when_failed(window, services):
     assert broken.problem is not None
     services.engine.set_failed(services.models.models[0], broken.problem)
     assert window.top_bar.pill.dot is Dot.BAD
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_of_the_app_loads_into_the_frame(qtbot, bridge, monkeypatch, tmp_path, name):
+    monkeypatch.setenv("KIMI_DESKTOP_HOME", str(tmp_path))
+    bridge.update_settings(
+        lambda s: dataclasses.replace(s, window=dataclasses.replace(s.window, page=name))
+    )
+    frame = MainWindow(bridge, standard_pages())
+    qtbot.addWidget(frame)
+    frame.show()
+    qtbot.waitUntil(lambda: frame.stack.count() == 1)
+    assert type(frame.stack.currentWidget()).__name__ == f"{name.title()}Page"
+    for control in frame.stack.currentWidget().findChildren(QWidget):
+        if control.focusPolicy() & Qt.FocusPolicy.TabFocus and control.isVisibleTo(frame):
+            label = getattr(control, "text", None) or control.accessibleName
+            assert control.accessibleName() or label(), control
