@@ -22,13 +22,12 @@ from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.core import Core
-from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.appearance import Appearance
+from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.faults import FaultReporter
 from kimi_desktop.ui.instance import SingleInstance
-from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.main_window import MainWindow
 from kimi_desktop.ui.pages import standard_pages
-from kimi_desktop.ui.theme import Theme
 
 
 class DesktopApp(QObject):
@@ -38,13 +37,10 @@ class DesktopApp(QObject):
         super().__init__()
         self._core = core
         self.bridge = Bridge(core, self)
-        self._theme = Theme(qt)
-        self._language = LanguageSwitch(qt)
-        self._follow_settings()
+        self._appearance = Appearance(qt, self.bridge)
         self.window = MainWindow(
             self.bridge, standard_pages(), wizard=_make_wizard, config_folder=paths.config
         )
-        self.bridge.happened.connect(self._on_event)
 
     def show(self) -> None:
         """Show the window; looking at the machine and the models begins when it is painted."""
@@ -56,15 +52,6 @@ class DesktopApp(QObject):
         self.bridge.close()
         self.window.hide()
         self._core.close()
-
-    def _follow_settings(self) -> None:
-        chosen = self.bridge.settings.window
-        self._theme.choose(chosen.theme)
-        self._language.choose(chosen.language)
-
-    def _on_event(self, event: object) -> None:
-        if isinstance(event, SettingsChanged):
-            self._follow_settings()
 
 
 def main(arguments: Sequence[str]) -> int:
