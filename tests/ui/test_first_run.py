@@ -14,6 +14,7 @@ from kimi_desktop.ui.appearance import Appearance
 from kimi_desktop.ui.main_window import MainWindow
 from kimi_desktop.ui.pages import standard_pages
 from kimi_desktop.ui.wizard.page import WizardPage
+from tests.support.scripted_data import starter_model
 
 
 @pytest.fixture
@@ -52,10 +53,16 @@ def test_wizard_to_answer(qtbot, window, fresh_services, fresh_bridge, hello):
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
 
     press_next()
+    services.desk.hold = {"models.install_starter", "engine.start"}
     press_next()
+    assert QApplication.focusWidget() is wizard.step.busy_control
+    services.models.set_models(starter_model(services.models.folders[0]))
+    services.desk.release("models.install_starter")
     qtbot.waitUntil(lambda: wizard.number == 2)
     press_next()
-    qtbot.waitUntil(lambda: services.engine.status.state is EngineState.READY)
+    services.engine.set_state(EngineState.LOADING, load_fraction=0.5)
+    assert QApplication.focusWidget() is wizard.step.busy_control
+    services.engine.set_state(EngineState.READY)
     press_next()
 
     qtbot.waitUntil(lambda: type(window.stack.currentWidget()).__name__ == "ChatPage")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.events import Event
@@ -51,6 +50,7 @@ class ModelStep(Step):
         self.problem.hide()
         self.progress = ProgressRow()
         self.progress.cancelled.connect(self._cancel)
+        self.busy_control = self.progress.cancel_button
         self._progress_card = Card()
         self._progress_card.body.addWidget(self.progress)
         self._progress_card.hide()
@@ -196,7 +196,6 @@ class ModelStep(Step):
         self._list.setEnabled(False)
         self.folder_button.setEnabled(False)
         self.changed.emit()
-        self.progress.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)
         self.bridge.watch(self._operation, self._on_fetched, self._on_failed)
 
     def _on_fetched(self, model: LocalModel) -> None:
@@ -211,10 +210,10 @@ class ModelStep(Step):
 
     def _ended(self) -> None:
         self._operation = None
+        self.changed.emit()  # takes the keyboard from Cancel before that goes
         self._progress_card.hide()
         self._list.setEnabled(True)
         self.folder_button.setEnabled(True)
-        self.changed.emit()
 
     def _cancel(self) -> None:
         if self._operation is not None:

@@ -127,21 +127,29 @@ class WizardPage(QWidget):
         return footer
 
     def _refresh(self) -> None:
+        """Next's words and state; the keyboard stays with what can be done now."""
+        ready = self.step.can_go_on()
+        follow = self._focus_is_ours()
+        if follow and not ready:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)  # else Qt hands it to the next control
         self.back_button.setEnabled(self.number > 0)
         self.next_button.setText(self.step.next_text())
-        had_focus = self.next_button.hasFocus()
-        self.next_button.setEnabled(self.step.can_go_on())
-        if self.next_button.isEnabled() and not had_focus and self._focus_is_lost():
+        self.next_button.setEnabled(ready)
+        busy = self.step.busy_control
+        if follow and ready:
             self._focus_next()
+        elif follow and busy is not None and busy.isVisible():
+            busy.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _focus_next(self) -> None:
         if self.isVisible():
             self.next_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _focus_is_lost(self) -> bool:
-        """A disabled or hidden control drops the focus; Next takes it up again."""
+    def _focus_is_ours(self) -> bool:
+        """The user has not taken the keyboard elsewhere since it was put on Next."""
         focused = self.window().focusWidget()
-        return focused is None or not focused.isVisible() or not focused.isEnabled()
+        ours = (None, self, self.next_button, self.step.busy_control)
+        return focused in ours or not (focused.isVisible() and focused.isEnabled())
 
     def _on_finished(self) -> None:
         if self.number < len(self.steps) - 1:

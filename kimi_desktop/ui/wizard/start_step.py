@@ -51,6 +51,7 @@ class StartStep(Step):
         self._card.body.addLayout(self._memory)
         self.progress = ProgressRow()
         self.progress.cancelled.connect(self._cancel)
+        self.busy_control = self.progress.cancel_button
         self.progress.hide()
         self._card.body.addWidget(self.progress)
         self._ready_note = Label(tone="muted", wrap=True)
@@ -130,6 +131,7 @@ class StartStep(Step):
         elif status.state is EngineState.READY and self._began_at is not None:
             self._took_s = time.monotonic() - self._began_at
             self._began_at = None
+        self.changed.emit()  # takes the keyboard from Cancel before that goes
         self._show(status)
         self.changed.emit()
 

@@ -20,6 +20,8 @@ class Step(QWidget):
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
         self.bridge = bridge
+        self.busy_control: QWidget | None = None
+        """What the keyboard is on while the step works (Cancel)."""
         self._number = Label(size=TextSize.SMALL, tone="muted")
         self._title = Label(size=TextSize.TITLE, weight=SEMIBOLD)
         self.note = Label(size=TextSize.SMALL, tone="muted")
