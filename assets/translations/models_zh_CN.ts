@@ -227,6 +227,10 @@
         <translation>按 Enter 启动模型，按菜单键查看更多操作</translation>
     </message>
     <message>
+        <source>Looking through the folders for GGUF files</source>
+        <translation>正在文件夹中查找 GGUF 文件</translation>
+    </message>
+    <message>
         <source>No model yet. Add a folder that holds GGUF files, or drop one here.</source>
         <translation>还没有模型。请添加存放 GGUF 文件的文件夹，或把它拖到这里。</translation>
     </message>

@@ -39,6 +39,7 @@ class LibraryView(QScrollArea):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._has_rows = False
+        self._scanning = False
         self.header = PageHeader()
         self.filter = Field(icon="search")
         self.refresh = IconButton("refresh", bordered=True, side=32)
@@ -72,6 +73,11 @@ class LibraryView(QScrollArea):
         self.folders.show_folders(folders, models)
         self._show_frame()
 
+    def show_scanning(self, *, scanning: bool) -> None:
+        """An empty library is only called empty when it was looked through."""
+        self._scanning = scanning
+        self._say_nothing()
+
     def retranslate(self) -> None:
         """Set the words."""
         self.header.set_title(self.tr("Models"))
@@ -87,10 +93,7 @@ class LibraryView(QScrollArea):
             self.tr("Enter starts the model, the menu key has more")
         )
         self.table.header().viewport().update()
-        self.nothing.set_texts(
-            self.tr("No model yet. Add a folder that holds GGUF files, or drop one here."),
-            self.tr("Add a folder…"),
-        )
+        self._say_nothing()
         self._say_no_match()
         self.offers.retranslate()
         self.folders.retranslate()
@@ -129,6 +132,15 @@ class LibraryView(QScrollArea):
     def _on_find(self) -> None:
         self.filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.filter.selectAll()
+
+    def _say_nothing(self) -> None:
+        if self._scanning:
+            self.nothing.set_texts(self.tr("Looking through the folders for GGUF files"), "")
+            return
+        self.nothing.set_texts(
+            self.tr("No model yet. Add a folder that holds GGUF files, or drop one here."),
+            self.tr("Add a folder…"),
+        )
 
     def _say_no_match(self) -> None:
         text = self.tr("No model matches “{words}”.").format(words=self.filter.text())

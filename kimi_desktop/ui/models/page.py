@@ -63,6 +63,8 @@ class ModelsPage(QWidget):
         self.library.table.select(bridge.settings.models.selected)
         self._take_library()
         self._take_status()
+        if not bridge.services.models.models:
+            self.refresh()  # an empty list may only mean that nobody has looked yet
 
     # Qt
 
@@ -238,6 +240,7 @@ class ModelsPage(QWidget):
     def _say_note(self) -> None:
         """What there is, or what is being looked at."""
         services = self._bridge.services.models
+        self.library.show_scanning(scanning=self._scanning)
         if self._scanning:
             text = self.tr("Looking through {count} folders for GGUF files")
             self.library.header.set_note(text.format(count=len(services.folders)))

@@ -17,6 +17,7 @@ from kimi_desktop.ui.tokens import SMALL_LINE_PX, SMALL_PX
 from kimi_desktop.ui.widgets.painting import box, hatch, painter_on, rounded
 
 UNIT = "GiB"
+LEAST_SHOWN = 0.005 * 2**30
 
 
 class MemoryKind(Enum):
@@ -207,8 +208,7 @@ class MemoryLegend(QLabel):
         ``total_bytes`` 0 = the device does not say: then there is no rest to name.
         """
         entries = [
-            _Entry(part.kind.value, kind_name(part.kind), format_gib(part.size_bytes, unit=False))
-            for part in parts
+            _Entry(part.kind.value, kind_name(part.kind), _gib(part.size_bytes)) for part in parts
         ]
         if not_forecast:
             comma = QCoreApplication.translate("MemoryBar", ", ")
@@ -217,10 +217,10 @@ class MemoryLegend(QLabel):
         spare = total_bytes - sum(part.size_bytes for part in parts)
         if total_bytes > 0 and spare >= 0:
             word = kind_name(MemoryKind.SPARE)
-            entries.append(_Entry("spare", word, format_gib(spare, unit=False)))
+            entries.append(_Entry("spare", word, _gib(spare)))
         elif total_bytes > 0:
             word = QCoreApplication.translate("MemoryBar", "Short")
-            entries.append(_Entry("bad", word, format_gib(-spare, unit=False)))
+            entries.append(_Entry("bad", word, _gib(-spare)))
         if tuple(entries) == self._entries:
             return
         self._entries = tuple(entries)
@@ -322,6 +322,11 @@ class _Entry:
     tone: str
     name: str
     value: str
+
+
+def _gib(size_bytes: int) -> str:
+    """GiB without the unit; what is there is never shown as zero."""
+    return "<0.01" if 0 < size_bytes < LEAST_SHOWN else format_gib(size_bytes, unit=False)
 
 
 def _not_forecast_word() -> str:

@@ -262,13 +262,26 @@ def test_an_empty_library_has_one_button_and_two_offers(
     fresh_services, fresh_bridge, models_page, qtbot, monkeypatch, tmp_path
 ):
     page = models_page(fresh_bridge)
-    assert page.library.nothing.isVisible()
+    qtbot.waitUntil(page.library.nothing.button.isVisible)
     assert not page.details.isVisible()
     assert [card.isVisible() for card in page.library.offers.cards()] == [True, True]
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_args: str(tmp_path))
     qtbot.mouseClick(page.library.nothing.button, Qt.MouseButton.LeftButton)
     assert fresh_services.desk.called("models.add_folder") == 1
     qtbot.waitUntil(page.library.refresh.isEnabled)
+
+
+def test_a_library_that_nobody_looked_through_is_not_called_empty(
+    fresh_services, fresh_bridge, models_page, qtbot
+):
+    fresh_services.desk.hold.add("models.scan")
+    page = models_page(fresh_bridge)
+    assert page.library.nothing.sentence().startswith("Looking through the folders")
+    assert not page.library.nothing.button.isVisible()
+
+    fresh_services.desk.release("models.scan")
+    qtbot.waitUntil(page.library.nothing.button.isVisible)
+    assert page.library.nothing.sentence().startswith("No model yet.")
 
 
 def test_the_demo_is_installed_shown_and_no_longer_offered(

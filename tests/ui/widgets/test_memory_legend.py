@@ -31,6 +31,13 @@ def test_what_has_no_forecast_is_never_a_zero(qtbot):
     assert "0.00" not in legend.accessibleName()
 
 
+def test_little_is_not_nothing(qtbot):
+    legend = MemoryLegend()
+    qtbot.addWidget(legend)
+    legend.show_values((MemoryPart(MemoryKind.WEIGHTS, 900_000),), 32 * GIB)
+    assert legend.accessibleName() == "Weights <0.01, Spare 32.0"
+
+
 def test_too_much_is_said_as_short(qtbot):
     legend = MemoryLegend()
     qtbot.addWidget(legend)
