@@ -251,7 +251,9 @@ def free_port_after(port: int) -> int:
 
 async def serve(tell: Tell, limits: Limits) -> int:
     """Serve until the app's pipe closes. Returns the exit status."""
-    orders = _Orders(asyncio.get_running_loop())
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_on_unhandled)
+    orders = _Orders(loop)
     first = await orders.take()
     if first is None:
         return 0
@@ -280,6 +282,12 @@ async def serve(tell: Tell, limits: Limits) -> int:
     server.close()
     await relay.set_target(None)
     return 0
+
+
+def _on_unhandled(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    # anyio's Unix sockets: data came in the same turn of the loop as the cancellation.
+    if not isinstance(context.get("exception"), asyncio.InvalidStateError):
+        log.error("%s", context.get("message"), exc_info=context.get("exception"))
 
 
 def main() -> int:

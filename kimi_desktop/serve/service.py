@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 import secrets
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from kimi_desktop.backends.environment import engine_environment
+from kimi_desktop.backends.probe import python_command, python_path
 from kimi_desktop.backends.types import (
     Endpoint,
     EngineState,
@@ -38,6 +40,7 @@ from kimi_desktop.serve.types import (
 
 log = logging.getLogger(__name__)
 
+GATEWAY_MODULE = "kimi_desktop.serve.gateway"
 START_TIMEOUT_S = 30.0
 END_GRACE_S = 5.0
 LONGEST_LINE_BYTES = 65_536
@@ -68,7 +71,7 @@ class ServeService:
         store: SettingsStore,
         engine: EngineLink,
         *,
-        command: tuple[str, ...] = (sys.executable, "-m", "kimi_desktop.serve.gateway"),
+        command: tuple[str, ...] = python_command(GATEWAY_MODULE),
     ) -> None:
         self._io = io
         self._bus = bus
@@ -161,7 +164,7 @@ class ServeService:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE_BYTES,
-                cwd=Path(__file__).parents[2],
+                env=engine_environment(os.environ, {"PYTHONPATH": python_path()}),
                 start_new_session=True,
             )
         except OSError as error:
