@@ -176,9 +176,10 @@ class LoadSection(Section):
         self.button.setText(self.tr("Reload with changes") if alive else self.tr("Load the model"))
         self.button.setEnabled(changed or not alive)
         self._state.setText("" if changed or not alive else self.tr("No changes"))
-        self._needs.setVisible(changed)
-        if changed:
-            self._show_needs(self._bridge.services.engine.forecast(wanted, model))
+        forecast = self._bridge.services.engine.forecast(wanted, model) if changed else None
+        self._needs.setVisible(forecast is not None and bool(forecast.devices))
+        if forecast is not None:
+            self._show_needs(forecast)
 
     def _show_needs(self, forecast: LoadForecast) -> None:
         words = []

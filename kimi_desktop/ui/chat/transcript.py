@@ -325,8 +325,10 @@ class Transcript(QAbstractScrollArea):
         return self._pool.view((index, item.key), entry, item, self._width)[1]
 
     def _relayout(self) -> None:
-        begun = time.perf_counter()
         self._due.stop()
+        if not self.isVisible():
+            return  # another page is shown: an answer streams on without being drawn
+        begun = time.perf_counter()
         placed = self._column.place(MARGIN_PX)
         self._pool.keep(((p.entry, p.item.key) for p in placed), self.select.pinned)
         left = (self.width() - self._width) // 2

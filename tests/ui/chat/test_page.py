@@ -404,3 +404,15 @@ def test_every_control_has_a_name(page):
         and not (widget.accessibleName() or getattr(widget, "text", str)())
     ]
     assert nameless == []
+
+
+def test_an_answer_streams_on_while_another_page_is_shown(page, services):
+    page.new_chat()
+    type_and_send(page, "Go")
+    services.chats.stream("One ")
+    page.hide()
+    services.chats.stream("two ")
+    services.chats.stream("three.")
+    page.show()
+    shown = [view.pane.toPlainText() for _, view in page.transcript.pool if view.pane is not None]
+    assert "One two three." in shown

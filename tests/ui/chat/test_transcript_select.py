@@ -312,3 +312,31 @@ def test_tab_goes_through_the_controls_in_view_and_out(transcript, window, qtbot
     QTest.keyClick(after, Qt.Key.Key_Backtab)
     assert QApplication.focusWidget() is transcript
     assert any(isinstance(view, CodeView) for view in panes(transcript))
+
+
+def test_the_mouse_reaches_the_selection_through_views_with_controls(transcript, window):
+    """By the window's own events: a question and a block of code lie in the way."""
+    handle = window.windowHandle()
+
+    def in_window(number, position):
+        point = at(transcript, number, position)
+        return transcript.viewport().mapTo(window, point)
+
+    start, end = in_window(0, 4), in_window(2, 5)
+    QTest.mousePress(handle, Qt.MouseButton.LeftButton, pos=start)
+    for step in range(1, 9):
+        QTest.mouseMove(handle, start + (end - start) * step / 8)
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=end)
+    assert transcript.select.markdown() == (
+        "question\n\nFirst **bold** words.\n\n```python\nx = 1\n```"
+    )
+    QTest.mouseDClick(handle, Qt.MouseButton.LeftButton, pos=in_window(2, 1))
+    assert transcript.select.markdown() == "x"
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=in_window(2, 1))
+    code = next(view for _, view in transcript.pool if isinstance(view, CodeView))
+    copy = code.stops()[1]
+    QTest.mouseClick(
+        handle, Qt.MouseButton.LeftButton, pos=copy.mapTo(window, copy.rect().center())
+    )
+    assert QGuiApplication.clipboard().text() == "x = 1\ny = 2"
+    assert transcript.select.markdown() == "x", "a button does not select"
