@@ -13,7 +13,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer
+from PySide6.QtCore import QObject, QSocketNotifier, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from kimi_desktop import __version__
@@ -44,8 +44,8 @@ class DesktopApp(QObject):
 
     def show(self) -> None:
         """Show the window; looking at the machine and the models begins when it is painted."""
+        self.window.first_painted.connect(self._core.start)
         self.window.show()
-        QTimer.singleShot(0, self._core.start)
 
     def close(self) -> None:
         """Stop listening, end the engine and the gateway, close the stores."""
@@ -85,8 +85,8 @@ def main(arguments: Sequence[str]) -> int:
         app.window.notices.show_error(unwritable)
     instance.raise_requested.connect(lambda: _raise(app.window))
     _quit_on_signals(app.window)
+    app.window.first_painted.connect(instance.listen)
     app.show()
-    QTimer.singleShot(0, instance.listen)
     try:
         return qt.exec()
     finally:

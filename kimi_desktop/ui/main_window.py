@@ -55,8 +55,13 @@ GEOMETRY_FILE = "window.ini"
 
 
 class MainWindow(QMainWindow):
-    """Built once. ``closed`` fires when the user has left for good."""
+    """Built once.
 
+    ``first_painted`` fires when the window stands there: what the first picture does not need
+    begins then. ``closed`` fires when the user has left for good.
+    """
+
+    first_painted = Signal()
     closed = Signal()
 
     def __init__(
@@ -331,6 +336,7 @@ class MainWindow(QMainWindow):
 
     def _on_first_painted(self) -> None:
         """Build the first page, then say what the user should know once."""
+        self.first_painted.emit()
         if self._first is not None:
             self._first()
         for problem in self._bridge.services.store.problems:
