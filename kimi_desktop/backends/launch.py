@@ -70,6 +70,12 @@ class EngineProcess:
         await self._say("end")
         await self.wait()
 
+    async def abandon(self) -> None:
+        """Close the pipe: the same for a process of which nothing is known yet."""
+        if self._supervisor.stdin is not None:
+            self._supervisor.stdin.close()
+        await self.wait()
+
     async def begin(self, io: IoLoop, order: LaunchOrder) -> None:
         """Give the supervisor its order. Once.
 
@@ -174,6 +180,9 @@ async def launch(
     except OSError as error:
         await process.wait()
         raise not_startable(Path(order.argv[0]), error) from error
+    except asyncio.CancelledError:
+        await process.abandon()
+        raise
     return process
 
 

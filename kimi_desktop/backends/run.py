@@ -23,6 +23,7 @@ from kimi_desktop.backends.launch import EngineProcess, LaunchOrder, launch
 from kimi_desktop.backends.leftovers import EngineRecord, process_started, write_record
 from kimi_desktop.backends.load_progress import LoadProgress, arrived_bytes, model_bytes
 from kimi_desktop.backends.oom import oom_kills
+from kimi_desktop.backends.ports import owns_port
 from kimi_desktop.backends.probe import WHEEL, python_path
 from kimi_desktop.backends.types import Endpoint, EngineKind, LoadSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
@@ -182,11 +183,18 @@ class EngineRun:
         return False
 
     async def _prove(self, exited: asyncio.Task[int | None]) -> BackendError | None:
-        """What answers is the engine that was started: it knows our key and insists on it."""
+        """What answers is the engine that was started.
+
+        It knows our key and insists on it; and where others could listen, the port is its own.
+        """
         assert self.endpoint is not None
         self.client = self.client or EngineClient(self.endpoint)
+        port = self.endpoint.port
         deadline = time.monotonic() + PROOF_TIMEOUT_S
-        while not await self.client.proves_key():
+        while not (
+            await self.client.proves_key()
+            and (port is None or await self._io.in_pool(owns_port, self.pid or 0, port))
+        ):
             if exited.done():
                 return None
             if time.monotonic() > deadline:

@@ -86,6 +86,7 @@ class LlamaEngineService:
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
         self._prober = Prober()
         self._run: EngineRun | None = None
+        self._beginning: asyncio.Task[None] | None = None
         self._driving: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
         """Starts and stops take turns."""
@@ -199,7 +200,9 @@ class LlamaEngineService:
     async def _start(self, settings: LoadSettings) -> EngineStatus:
         ready: asyncio.Future[EngineStatus] = asyncio.get_running_loop().create_future()
         ready.add_done_callback(_retrieve)
-        self._io.spawn(self._begin(settings, ready), name="engine start")
+        await self._turn.acquire()  # here, so that a stop that comes later waits behind it
+        self._beginning = self._io.spawn(self._begin(settings, ready), name="engine start")
+        self._beginning.add_done_callback(lambda _: self._turn.release())
         try:
             return await asyncio.shield(ready)
         except asyncio.CancelledError:
@@ -208,18 +211,21 @@ class LlamaEngineService:
 
     async def _begin(self, settings: LoadSettings, ready: asyncio.Future[EngineStatus]) -> None:
         """Start the process; ``ready`` ends with the status or the error."""
-        async with self._turn:
-            await self._end_current()
-            self._states.move(EngineState.STARTING, settings=settings)
-            try:
-                run = await self._launched(settings)
-            except KimiError as error:
-                self._fail(error)
-                ready.set_exception(error)
-                return
-            self._remember(settings)
-            self._states.move(EngineState.LOADING, pid=run.pid)
-            self._driving = self._io.spawn(self._drive(run, ready), name="engine")
+        await self._end_current()
+        self._states.move(EngineState.STARTING, settings=settings)
+        try:
+            run = await self._launched(settings)
+        except KimiError as error:
+            self._fail(error)
+            ready.set_exception(error)
+            return
+        except asyncio.CancelledError:  # ``stop``, or the loop closes
+            self._states.move(EngineState.STOPPING)
+            ready.set_result(self._stopped())
+            return
+        self._remember(settings)
+        self._states.move(EngineState.LOADING, pid=run.pid)
+        self._driving = self._io.spawn(self._drive(run, ready), name="engine")
 
     async def _launched(self, settings: LoadSettings) -> EngineRun:
         self._io.pool(importlib.import_module, HTTP_LIBRARY)  # while the process starts
@@ -246,9 +252,7 @@ class LlamaEngineService:
 
         error = await run.drive(on_progress, on_ready)
         if self.status.state is EngineState.STOPPING:
-            self._states.move(
-                EngineState.STOPPED, pid=None, load_fraction=None, started_at=None, engine_name=""
-            )
+            self._stopped()
         elif error is not None:
             self._fail(error)
             if not ready.done():
@@ -257,6 +261,8 @@ class LlamaEngineService:
             ready.set_result(self.status)
 
     async def _stop(self) -> EngineStatus:
+        if self._beginning is not None and self.status.state is EngineState.STARTING:
+            self._beginning.cancel()  # it may wait long for a program to print its help
         async with self._turn:
             await self._end_current()
             return self.status
@@ -268,6 +274,11 @@ class LlamaEngineService:
         self._states.move(EngineState.STOPPING)
         await run.end()
         await asyncio.wait({driving})
+
+    def _stopped(self) -> EngineStatus:
+        return self._states.move(
+            EngineState.STOPPED, pid=None, load_fraction=None, started_at=None, engine_name=""
+        )
 
     def _fail(self, error: KimiError) -> None:
         tail = self._run.log.tail(TAIL_LINES) if self._run is not None else ()

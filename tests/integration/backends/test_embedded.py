@@ -25,6 +25,7 @@ from tests.support.tiny_kimi import make_tiny_kimi
 pytestmark = pytest.mark.skipif("sys.platform == 'win32'", reason="Unix sockets")
 
 
+SMALL = ("--fit", "off", "-t", "1", "-np", "1", "-c", "512")
 PROGRAM = (sys.executable, "-m", "kimi_desktop.backends.embedded")
 
 
@@ -159,6 +160,26 @@ def test_a_signal_ends_it_at_once(tiny_kimi: Path, number: signal.Signals) -> No
         assert process.wait(timeout=60) == -number
 
 
+def test_it_ends_when_its_stdin_closes(tiny_kimi: Path) -> None:
+    """How the supervisor asks on Windows, and the last net on macOS; llama.cpp's own doing."""
+    with (
+        short_folder() as folder,
+        subprocess.Popen(
+            [*PROGRAM, "-m", str(tiny_kimi), "--host", str(folder / "e.sock"), *SMALL],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "LLAMA_SERVER_ROUTER_PORT": "1"},
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert any('"state":"ready"' in line for line in process.stdout)
+        process.stdin.close()
+        assert process.wait(60) == 1
+
+
 def test_tcp_with_a_port_of_the_engines_own_choice(tiny_kimi: Path) -> None:
     with started(tiny_kimi, None) as (_process, where):
         assert where.startswith("http://127.0.0.1:")
@@ -200,9 +221,8 @@ def test_reverse_prompts_end_an_answer_that_names_no_stop(tiny_kimi: Path) -> No
 def started(model: Path, socket: Path | None) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process and where it says that it listens."""
     where = ["--host", str(socket)] if socket is not None else ["--port", "0"]
-    settings = ["--fit", "off", "-t", "1", "-np", "1", "-c", "512"]
     with subprocess.Popen(
-        [*PROGRAM, "-m", str(model), *where, *settings],
+        [*PROGRAM, "-m", str(model), *where, *SMALL],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},

@@ -178,6 +178,36 @@ def test_cancelling_the_start_ends_the_engine(
     bench.wait_for(S.STOPPED)
 
 
+def test_stopping_while_the_program_does_not_even_print_its_help(
+    bench: EngineBench, tmp_path: Path
+) -> None:
+    hanging = tmp_path / "llama-server"
+    hanging.write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
+    hanging.chmod(0o755)
+    starting = bench.service.start(scripted(script_file(tmp_path / "model"), hanging))
+    bench.wait_for(S.STARTING)
+    assert bench.service.stop().result(60).state is S.STOPPED
+    assert starting.result(60).state is S.STOPPED
+
+
+def test_a_start_and_a_stop_at_once(bench: EngineBench, tiny_kimi: Path) -> None:
+    for _ in range(5):
+        starting = bench.service.start(embedded(tiny_kimi))
+        assert bench.service.stop().result(60).state is S.STOPPED
+        assert starting.result(60).state is S.STOPPED
+        assert bench.service.status.state is S.STOPPED
+    assert bench.service.start(embedded(tiny_kimi)).result(60).state is S.READY
+
+
+def test_many_starts_at_once_leave_one_engine(bench: EngineBench, tiny_kimi: Path) -> None:
+    starts = [bench.service.start(embedded(tiny_kimi, context=512 * n)) for n in (1, 2, 3)]
+    ends = [start.result(60).state for start in starts]
+    assert ends[-1] is S.READY
+    assert bench.service.status.settings == embedded(tiny_kimi, context=512 * 3)
+    pids = {status.pid for status in bench.statuses if status.pid is not None}
+    assert [pid for pid in pids if is_running(pid)] == [bench.service.status.pid]
+
+
 def test_generating_counts_every_stream(bench: EngineBench, tiny_kimi: Path) -> None:
     bench.service.start(embedded(tiny_kimi)).result(60)
 
