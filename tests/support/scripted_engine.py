@@ -114,8 +114,8 @@ class ScriptedEngine:
                 total_bytes=memory.usable_total_bytes,
                 weights_bytes=int(weights * (1 - share)),
                 kv_bytes=0 if share else kv,
-                compute_bytes=None,
-                overhead_bytes=None,
+                compute_bytes=180 * data.MIB,
+                overhead_bytes=110 * data.MIB,
                 others_bytes=memory.total_bytes - memory.available_bytes,
             )
         )

@@ -39,12 +39,9 @@ def device_word(device: DeviceMemory) -> str:
     return translate("PlanVerdict", "GPU {number}").format(number=device.device.partition(":")[2])
 
 
-def is_complete(forecast: LoadForecast) -> bool:
-    """Nothing of the forecast is missing."""
-    return all(
-        device.compute_bytes is not None and device.overhead_bytes is not None
-        for device in forecast.devices
-    )
+def is_complete(device: DeviceMemory) -> bool:
+    """Nothing of its forecast is missing."""
+    return device.compute_bytes is not None and device.overhead_bytes is not None
 
 
 def is_used(device: DeviceMemory) -> bool:
@@ -55,11 +52,19 @@ def is_used(device: DeviceMemory) -> bool:
 
 def tightest(forecast: LoadForecast) -> DeviceMemory | None:
     """Of the devices in use the one that is most short, else the one with the least share spare."""
-    used = [device for device in forecast.devices if is_used(device)]
-    short = [device for device in used if device.spare_bytes < 0]
+    return _tightest([device for device in forecast.devices if is_used(device)])
+
+
+def _tightest(devices: Sequence[DeviceMemory]) -> DeviceMemory | None:
+    short = [device for device in devices if device.spare_bytes < 0]
     if short:
         return min(short, key=lambda device: device.spare_bytes)
-    return min(used, key=lambda device: device.spare_bytes / device.total_bytes, default=None)
+    return min(devices, key=lambda device: device.spare_bytes / device.total_bytes, default=None)
+
+
+def _unfinished(forecast: LoadForecast) -> list[DeviceMemory]:
+    """The devices in use whose compute buffers or overhead have no forecast."""
+    return [d for d in forecast.devices if is_used(d) and not is_complete(d)]
 
 
 def verdict_of(forecast: LoadForecast) -> tuple[Verdict, str]:
@@ -71,9 +76,10 @@ def verdict_of(forecast: LoadForecast) -> tuple[Verdict, str]:
     if worst is not None and worst.spare_bytes < 0:
         word = translate("PlanVerdict", "{size} short")
         return Verdict.BAD, word.format(size=format_gib(-worst.spare_bytes))
-    if is_complete(forecast):
+    open_ = _tightest(_unfinished(forecast))
+    if open_ is None:
         return Verdict.OK, translate("PlanVerdict", "Fits")
-    if worst is not None and worst.spare_bytes < TIGHT_SHARE * worst.total_bytes:
+    if open_.spare_bytes < TIGHT_SHARE * open_.total_bytes:
         return Verdict.WARN, translate("PlanVerdict", "Tight")
     return Verdict.OK, translate("PlanVerdict", "Weights and KV fit")
 
@@ -101,8 +107,9 @@ def judge(
         advice += _way_out(forecast, worst, settings, facts, machine_memory_bytes)
     else:
         sentence = _fits(forecast, settings)
-        if verdict is Verdict.WARN and worst is not None:
-            advice.append(_tight(worst))
+        open_ = _tightest(_unfinished(forecast))
+        if verdict is Verdict.WARN and open_ is not None:
+            advice.append(_tight(open_))
     if not forecast.exact:
         advice.append(_estimate(facts))
     return Answer(verdict, word, sentence, _sentences(advice))
@@ -128,7 +135,8 @@ def _listed(items: Sequence[str]) -> str:
 
 def _fits(forecast: LoadForecast, settings: LoadSettings) -> str:
     translate = QCoreApplication.translate
-    used = [device for device in forecast.devices if is_used(device)]
+    unfinished = _unfinished(forecast)
+    used = unfinished or [device for device in forecast.devices if is_used(device)]
     gpus = [device for device in used if device.device != HOST]
     on_gpu = translate("PlanVerdict", "{size} on {device}")
     in_ram = translate("PlanVerdict", "{size} in RAM")
@@ -141,7 +149,7 @@ def _fits(forecast: LoadForecast, settings: LoadSettings) -> str:
     for device in used:
         place = in_ram if device.device == HOST else on_gpu
         parts.append(place.format(size=format_gib(device.spare_bytes), device=device_word(device)))
-    if is_complete(forecast):
+    if not unfinished:
         text = translate("PlanVerdict", "Fits at {context} context, with {left} to spare.")
     else:
         text = translate(

@@ -53,6 +53,15 @@ def test_little_room_for_what_is_not_forecast_is_tight():
     assert "GPU 0" in answer.advice
 
 
+def test_only_what_is_not_forecast_is_talked_about():
+    """A full GPU whose compute buffers are counted is no reason to warn."""
+    full = dataclasses.replace(GPU, compute_bytes=10 * GIB, overhead_bytes=GIB // 2)
+    answer = judge(forecast(full, RAM), PLAN, KIMI, LARGE)
+    assert (answer.verdict, answer.word) == (Verdict.OK, "Weights and KV fit")
+    assert "GPU" not in answer.sentence
+    assert "213.0 GiB in RAM for compute buffers" in answer.sentence
+
+
 def test_an_estimate_is_said():
     answer = judge(forecast(GPU, RAM, exact=False), PLAN, KIMI, LARGE)
     assert answer.advice.startswith("An estimate: how the architecture deepseek2")
