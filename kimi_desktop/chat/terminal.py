@@ -31,6 +31,7 @@ from kimi_desktop.chat.types import (
 DONE, FAILED, BAD_ARGUMENTS, INTERRUPTED = 0, 1, 2, 130
 POLL_S = 0.1
 COMMANDS = ("/new", "/regenerate", "/stop", "/help", "/quit")
+_COMING = (EngineState.STARTING, EngineState.LOADING)
 _GONE = (EngineState.STOPPED, EngineState.STOPPING, EngineState.FAILED)
 
 
@@ -123,7 +124,7 @@ class TerminalChat:
             while not starting.done:
                 with contextlib.suppress(queue.Empty):
                     event = self._events.get(timeout=POLL_S)
-                    if isinstance(event, EngineStateChanged):
+                    if isinstance(event, EngineStateChanged) and event.status.state in _COMING:
                         self._out.loading(name, event.status.load_fraction)
             status = starting.result(0)
         except KeyboardInterrupt:

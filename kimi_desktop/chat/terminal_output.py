@@ -62,7 +62,9 @@ class PlainOutput:
         self._on_terminal = out.isatty()
         self._colours = colours_allowed(out)
         self._progress_shown = False
+        self._loading_said = False
         self._thinking = False
+        self._has_text = False
         self._at_start = True
         """The cursor stands at the start of a line."""
 
@@ -73,7 +75,8 @@ class PlainOutput:
         else:
             percent = round(fraction * 100)
             text = message("chat.terminal.loading_part", self._language, name=name, percent=percent)
-        self._progress(text, once=fraction is None)
+        self._progress(text, in_pipe=not self._loading_said)
+        self._loading_said = True
 
     def ready(self, name: str, engine: str) -> None:
         """Replaces the progress."""
@@ -83,7 +86,7 @@ class PlainOutput:
 
     def begin(self) -> None:
         """Nothing yet."""
-        self._thinking = False
+        self._thinking = self._has_text = False
 
     def prefill(self, done: int, total: int) -> None:
         """How far the prompt is read, on a terminal."""
@@ -93,7 +96,7 @@ class PlainOutput:
             done=format_count(done),
             total=format_count(total),
         )
-        self._progress(text, once=False)
+        self._progress(text, in_pipe=False)
 
     def tokens(self, text: str, reasoning: str) -> None:
         """Thoughts muted, then the answer."""
@@ -101,8 +104,11 @@ class PlainOutput:
         if reasoning and self._on_terminal:
             self._thinking = True
             self._write(paint(printable(reasoning), Colour.MUTED, allowed=self._colours))
+        if not self._has_text:  # many models begin with a blank
+            text = text.lstrip()
         if not text:
             return
+        self._has_text = True
         if self._thinking:
             self._thinking = False
             self._write("\n\n")
@@ -147,12 +153,12 @@ class PlainOutput:
             self._err.write(text + "\n")
             self._err.flush()
 
-    def _progress(self, text: str, *, once: bool) -> None:
+    def _progress(self, text: str, *, in_pipe: bool) -> None:
         if self._on_terminal:
             self._out.write(_CLEAR_LINE + text)
             self._out.flush()
             self._progress_shown = True
-        elif once:
+        elif in_pipe:
             self._tell(text)
 
     def _clear_progress(self) -> None:
@@ -168,10 +174,13 @@ class JsonOutput:
     def __init__(self, out: TextIO, language: Language) -> None:
         self._out = out
         self._language = language
+        self._loading: tuple[str, float | None] | None = None
 
     def loading(self, name: str, fraction: float | None) -> None:
         """``{"event": "loading", "model": ..., "fraction": ...}``."""
-        self._line("loading", model=name, fraction=fraction)
+        if (name, fraction) != self._loading:
+            self._loading = (name, fraction)
+            self._line("loading", model=name, fraction=fraction)
 
     def ready(self, name: str, engine: str) -> None:
         """``{"event": "ready", "model": ..., "engine": ...}``."""
