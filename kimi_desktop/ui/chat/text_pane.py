@@ -171,6 +171,20 @@ class TextPane(QTextBrowser):
         """The address of the link under a point of this widget, "" when none."""
         return self.anchorAt(point)
 
+    def hint_at(self, point: QPoint) -> str:
+        """What the mouse is told there: where a link leads, what an image's address is."""
+        if link := self.link_at(point):
+            return link
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self.position_at(point))
+        return cursor.charFormat().toolTip()
+
+    def link_of(self, position: int) -> str:
+        """The address of the link that a text position is in or at the end of, "" when none."""
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(min(position, self.length))
+        return cursor.charFormat().anchorHref()
+
     def position_rect(self, position: int) -> QRectF:
         """Where a text position is drawn, in this widget."""
         cursor = QTextCursor(self.document())

@@ -49,6 +49,8 @@ class TranscriptKeys:
         if key == Qt.Key.Key_Escape and not select.selection.is_empty:
             select.clear()
             return True
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return self._open_link()
         modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         far = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
         shift = Qt.KeyboardModifier.ShiftModifier
@@ -78,6 +80,18 @@ class TranscriptKeys:
             return True
         self._transcript.setFocus(Qt.FocusReason.BacktabFocusReason)
         return not forward
+
+    def _open_link(self) -> bool:
+        """Enter follows the link at the end of the selection."""
+        head = self._transcript.select.selection.head
+        view = None if head is None else self._transcript.pool.get((head.entry, head.key))
+        if head is None or view is None or view.pane is None:
+            return False
+        link = view.pane.link_of(head.position)
+        if link:
+            place = view.pane.position_rect(head.position).toRect().center()
+            self._transcript.link_activated.emit(link, view.pane.mapToGlobal(place))
+        return bool(link)
 
     def _stops(self) -> list[tuple[ItemView, QWidget]]:
         """The controls of what is in view, top down."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
-from PySide6.QtGui import QClipboard, QGuiApplication, QMouseEvent, QTextCursor
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtGui import QClipboard, QGuiApplication, QHelpEvent, QMouseEvent, QTextCursor
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
 from kimi_desktop.ui.chat.item_views import ItemView
 from kimi_desktop.ui.chat.selection import Selection, Spot
@@ -144,31 +144,43 @@ class TranscriptSelect(QObject):
         local = point - view.pos() - view.pane.pos()
         return view.pane.link_at(local) if view.pane.rect().contains(local) else ""
 
+    def hint_at(self, point: QPoint) -> str:
+        """What the mouse is told at a point of the viewport."""
+        view = self._transcript.view_at(point)
+        if view is None or view.pane is None:
+            return ""
+        local = point - view.pos() - view.pane.pos()
+        return view.pane.hint_at(local) if view.pane.rect().contains(local) else ""
+
     # the mouse
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """The viewport's mouse, and that of the views which pass it on."""
-        kind = event.type()
-        if kind == QEvent.Type.ContextMenu:
+        if isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.hint_at(event.pos()), self._viewport)
+            return True
+        if event.type() == QEvent.Type.ContextMenu:
             self.menu_at(self._point).popup(self._viewport.mapToGlobal(self._point))
             return True
-        if isinstance(event, QMouseEvent):
-            self._point = event.position().toPoint()
-            left = event.button() is Qt.MouseButton.LeftButton
-            if kind == QEvent.Type.MouseMove:
-                self._on_move()
-                return True
-            if left and kind == QEvent.Type.MouseButtonPress:
-                self._on_press(PARAGRAPH_CLICKS if self._triple.isActive() else 1, event)
-                return True
-            if left and kind == QEvent.Type.MouseButtonDblClick:
-                self._triple.start(QApplication.doubleClickInterval())
-                self._on_press(WORD_CLICKS, event)
-                return True
-            if left and kind == QEvent.Type.MouseButtonRelease:
-                self._on_release()
-                return True
+        if isinstance(event, QMouseEvent) and self._on_mouse(event):
+            return True
         return super().eventFilter(watched, event)
+
+    def _on_mouse(self, event: QMouseEvent) -> bool:
+        self._point = event.position().toPoint()
+        kind = event.type()
+        if kind == QEvent.Type.MouseMove:
+            self._on_move()
+        elif event.button() is not Qt.MouseButton.LeftButton:
+            return False
+        elif kind == QEvent.Type.MouseButtonPress:
+            self._on_press(PARAGRAPH_CLICKS if self._triple.isActive() else 1, event)
+        elif kind == QEvent.Type.MouseButtonDblClick:
+            self._triple.start(QApplication.doubleClickInterval())
+            self._on_press(WORD_CLICKS, event)
+        elif kind == QEvent.Type.MouseButtonRelease:
+            self._on_release()
+        return True
 
     def _on_press(self, clicks: int, event: QMouseEvent) -> None:
         self._transcript.setFocus(Qt.FocusReason.MouseFocusReason)

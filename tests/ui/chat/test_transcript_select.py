@@ -275,6 +275,20 @@ def test_a_link_is_told_and_not_opened(transcript, qtbot):
     assert transcript.viewport().cursor().shape() == Qt.CursorShape.IBeamCursor
 
 
+def test_the_mouse_and_enter_learn_where_a_link_leads(transcript, qtbot):
+    assert transcript.select.hint_at(at(transcript, 5, 4)) == "https://example.org/x"
+    assert transcript.select.hint_at(at(transcript, 1, 4)) == ""
+    place = transcript.entries[3].items[0].key
+    transcript.select.selection.start(Spot(3, place, 2))
+    transcript.select.extend_to(Spot(3, place, 5))
+    with qtbot.waitSignal(transcript.link_activated) as told:
+        QTest.keyClick(transcript, Qt.Key.Key_Return)
+    assert told.args[0] == "https://example.org/x"
+    image = Message(5, Role.ASSISTANT, "![a chart](http://x.example/y.png)", "", Finish.END)
+    transcript.show_messages([image])
+    assert transcript.select.hint_at(at(transcript, 0, 4)) == "http://x.example/y.png"
+
+
 def test_the_context_menu_copies(transcript):
     transcript.select.select_all()
     menu = transcript.select.menu_at(at(transcript, 5, 4))
