@@ -24,7 +24,8 @@ from kimi_desktop.monitor.types import Sample
 from kimi_desktop.ui.dates import day_text
 from kimi_desktop.ui.monitor.drawing import LINE, PADDING
 from kimi_desktop.ui.monitor.graph_row import GraphRow, plain_height
-from kimi_desktop.ui.monitor.graphs import Graph, Reader
+from kimi_desktop.ui.monitor.graphs import Graph
+from kimi_desktop.ui.monitor.reader import Reader
 from kimi_desktop.ui.monitor.readout import ReadOut
 from kimi_desktop.ui.monitor.time_axis import PhaseStrip, TimeAxis
 from kimi_desktop.ui.monitor.view import PLOT_LEFT, View, view_of
@@ -110,11 +111,15 @@ class GraphBoard(Focusable, QWidget):
         return max(1, self.width() - PLOT_LEFT - RIGHT)
 
     def show_samples(
-        self, samples: Sequence[Sample], window: tuple[float, float], reader: Reader
+        self,
+        samples: Sequence[Sample],
+        newest: Sample,
+        window: tuple[float, float],
+        reader: Reader,
     ) -> None:
-        """Newer samples, or another window of time (start, end). There is at least one sample."""
+        """Newer samples (at least one), or another window of time (start, end)."""
         self._samples, self._window, self._reader = tuple(samples), window, reader
-        self._graphs = reader.graphs(samples)
+        self._graphs = reader.graphs(samples, newest)
         while len(self._rows) < len(self._graphs):
             row = GraphRow()
             self._rows.append(row)

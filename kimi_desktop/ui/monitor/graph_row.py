@@ -1,7 +1,8 @@
 """One graph as a widget. Qt thread.
 
-What the samples say is rendered once into a picture (``drawing.py``); the cursor is drawn over it,
-so that moving the mouse costs next to nothing.
+What the samples say is rendered once into two pictures (``drawing.py``): the plot, and the words
+at its left, which often stay the same for a while. The cursor is drawn over them, so that moving
+the mouse costs next to nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from kimi_desktop.ui.monitor.drawing import (
     PADDING,
     Drawing,
 )
-from kimi_desktop.ui.monitor.graphs import Graph, Reader
+from kimi_desktop.ui.monitor.graphs import Graph
+from kimi_desktop.ui.monitor.reader import Reader
 from kimi_desktop.ui.monitor.view import LABEL, PLOT_LEFT, View
 from kimi_desktop.ui.theme import color, tokens
 from kimi_desktop.ui.tokens import BODY_LINE_PX, SMALL_LINE_PX
@@ -40,7 +42,9 @@ class GraphRow(QWidget):
         super().__init__(parent)
         self._shown: tuple[Graph, View, Reader] | None = None
         self._drawing: Drawing | None = None
-        self._picture: QPixmap | None = None
+        self._plot: QPixmap | None = None
+        self._left: QPixmap | None = None
+        self._words: tuple[object, ...] = ()
         self._cursor_x: float | None = None
         self._cursor_index: int | None = None
         self.setMouseTracking(True)
@@ -91,6 +95,7 @@ class GraphRow(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         """Another theme: draw it again."""
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
+            self._left = None
             self._draw_again()
         super().changeEvent(event)
 
@@ -105,24 +110,32 @@ class GraphRow(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The picture, and the cursor on it."""
+        """The pictures, and the cursor on them."""
         del event
         drawing = self.drawing
         if drawing is None:
             return
         ratio = self.devicePixelRatioF()
-        if self._picture is None or self._picture.devicePixelRatio() != ratio:
-            self._picture = drawing.render(self.size(), ratio)
+        if self._plot is None or self._plot.devicePixelRatio() != ratio:
+            self._plot = drawing.render_plot(ratio)
+        if self._left is None or self._words != drawing.words() or self._left_ratio() != ratio:
+            self._left = drawing.render_left(ratio)
+            self._words = drawing.words()
         painter = QPainter(self)
-        painter.drawPixmap(QPoint(0, 0), self._picture)
+        painter.fillRect(0, 0, PLOT_LEFT + drawing.width, LINE, color(tokens().line))
+        painter.drawPixmap(QPoint(0, LINE + PADDING), self._left)
+        painter.drawPixmap(QPoint(PLOT_LEFT, LINE + PADDING), self._plot)
         if self._cursor_x is not None and self.graph is not None:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.translate(PLOT_LEFT, LINE + PADDING)
             self._paint_cursor(painter, self._cursor_x, self.graph, drawing)
         painter.end()
 
+    def _left_ratio(self) -> float:
+        return 0.0 if self._left is None else self._left.devicePixelRatio()
+
     def _draw_again(self) -> None:
-        self._drawing = self._picture = None
+        self._drawing = self._plot = None
         self.update()
 
     def _paint_cursor(self, painter: QPainter, x: float, graph: Graph, drawing: Drawing) -> None:

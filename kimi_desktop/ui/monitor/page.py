@@ -24,7 +24,7 @@ from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import USABLE, state_word
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.monitor.board import RIGHT, GraphBoard
-from kimi_desktop.ui.monitor.graphs import Reader
+from kimi_desktop.ui.monitor.reader import Reader
 from kimi_desktop.ui.monitor.time_axis import PhaseLegend
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import PageHeader
@@ -36,6 +36,8 @@ SHORTEST_S = float(MINUTE_S)
 """A session that has just begun is drawn on an axis of a minute."""
 LEAD_S = 20.0
 """Samples from before the window, so that lines begin at its edge (two coarse steps)."""
+NOW_S = 2.0
+"""The finest samples there are, whatever the span shown."""
 MARGIN = 24
 
 
@@ -136,7 +138,8 @@ class MonitorPage(QWidget):
             # A short session is kept in finer steps than a long one.
             samples = self._bridge.services.monitor.history(span_s) or samples
         reader = Reader(language(), self._bridge.services.machine.machine)
-        self.board.show_samples(samples, (end - span_s, end), reader)
+        newest = self._bridge.services.monitor.history(NOW_S)[-1]
+        self.board.show_samples(samples, newest, (end - span_s, end), reader)
 
     # export
 

@@ -75,8 +75,10 @@ class Scale:
     def number(self, value: float) -> str:
         """A reading in the axis' unit, as exact as people need it."""
         shown = value / self.unit_size
-        if self.quantity in (Quantity.PERCENT, Quantity.POWER):
+        if self.quantity in (Quantity.PERCENT, Quantity.POWER) or self.unit == "MiB":
             return f"{shown:,.0f}"
+        if self.quantity is Quantity.MEMORY:
+            return f"{shown:,.2f}" if shown < 10 else f"{shown:,.1f}"
         return f"{shown:,.1f}" if shown < 100 else f"{shown:,.0f}"
 
 
@@ -89,9 +91,10 @@ def scale_for(
         quantity: what is measured.
         largest: the largest reading, in the base unit.
         intervals: steps between 0 and the top, at least 1.
-        top: what can be reached at most (all memory, the power limit); more than that still fits.
+        top: what can be reached at most (all memory, the power limit), None or 0 where that is not
+            known; more than that still fits.
     """
-    wanted = max(largest, SMALLEST_TOP[quantity] if top is None else top)
+    wanted = max(largest, top or SMALLEST_TOP[quantity])
     if quantity is Quantity.PERCENT and wanted <= 100:
         return Scale(quantity, 100 / intervals, intervals, "%", 1)
     unit, unit_size = _unit(quantity, wanted)

@@ -8,7 +8,8 @@ import pytest
 
 from kimi_desktop.base.messages import Language
 from kimi_desktop.monitor.types import Phase
-from kimi_desktop.ui.monitor.graphs import NONE, Reader
+from kimi_desktop.ui.monitor.graphs import NONE
+from kimi_desktop.ui.monitor.reader import Reader
 from tests.support import scripted_data as data
 
 GPUS, CPU_ONLY = data.two_gpu_box(), data.cpu_only_box()
@@ -16,7 +17,8 @@ GPUS, CPU_ONLY = data.two_gpu_box(), data.cpu_only_box()
 
 def read(machine, samples=None, language=Language.EN):
     reader = Reader(language, machine)
-    graphs = reader.graphs(samples or data.session(machine))
+    samples = samples or data.session(machine)
+    graphs = reader.graphs(samples, samples[-1])
     return reader, {graph.key: graph for graph in graphs}
 
 
@@ -154,3 +156,12 @@ def test_the_disks_unit_is_that_of_its_axis(qapp):
 def test_chinese_speeds(qapp):
     _, graphs = read(GPUS, language=Language.ZH_CN)
     assert graphs["speed"].curves[0].now == "18.7 词元/秒"
+
+
+def test_the_reading_is_the_newest_sample_not_the_mean_of_a_step(qapp):
+    steps = data.session(GPUS)
+    idle = data.sample(GPUS, data.NOW)
+    (speed, *_) = Reader(Language.EN, GPUS).graphs(steps, idle)
+    assert speed.curves[0].now == NONE
+    assert len(speed.curves[0].values) == len(steps)
+    assert speed.curves[0].values[-1] is not None

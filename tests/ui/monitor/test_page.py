@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QAccessible, QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
@@ -127,9 +127,9 @@ def test_a_new_sample_moves_the_window(page, services):
 
 def test_a_hidden_page_draws_nothing_and_catches_up(page, services, monkeypatch):
     drawn = []
-    render = Drawing.render
+    render = Drawing.render_plot
     monkeypatch.setattr(
-        Drawing, "render", lambda self, *args: drawn.append(1) or render(self, *args)
+        Drawing, "render_plot", lambda self, *args: drawn.append(1) or render(self, *args)
     )
     page.hide()
     services.monitor.take(data.sample(services.machine.machine, data.NOW + 1))
@@ -143,7 +143,8 @@ def test_a_hidden_page_draws_nothing_and_catches_up(page, services, monkeypatch)
 
 def test_moving_the_cursor_renders_no_graph_again(page, monkeypatch):
     page.grab()
-    monkeypatch.setattr(Drawing, "render", lambda *_: pytest.fail("rendered again"))
+    for render in ("render_plot", "render_left"):
+        monkeypatch.setattr(Drawing, render, lambda *_: pytest.fail("rendered again"))
     page.board.point_at(point(page, 0.5))
     page.grab()
     page.board.point_at(point(page, 0.6))
@@ -311,6 +312,20 @@ def test_screen_readers_get_names_and_readings(page):
     assert page.board.accessibleName() == "Graphs"
     assert page.board.accessibleDescription()
     assert page.span.accessibleName() == "Time shown"
+
+
+def test_screen_readers_hear_what_the_keyboard_reads(qtbot, page, monkeypatch):
+    said = []
+    update = QAccessible.updateAccessibility
+    monkeypatch.setattr(QAccessible, "isActive", lambda: True)
+    monkeypatch.setattr(
+        QAccessible,
+        "updateAccessibility",
+        lambda event: said.append(event.message()) or update(event),
+    )
+    qtbot.keyClick(page.board, Qt.Key.Key_End)
+    assert said == [page.board.readout.text()]
+    assert "18.7 tok/s" in said[0]
 
 
 def test_tab_reaches_span_export_and_graphs(qtbot, page):

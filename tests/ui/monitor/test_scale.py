@@ -98,9 +98,9 @@ def test_memory_steps_are_whole_from_four_on(least):
         assert step * 2 == int(step * 2)
 
 
-def test_an_unknown_limit_does_not_hide_readings():
-    scale = scale_for(Quantity.POWER, 700, top=600)
-    assert scale.top >= 700
+def test_a_limit_that_is_passed_or_unknown_hides_nothing():
+    assert scale_for(Quantity.POWER, 700, top=600).top >= 700
+    assert scale_for(Quantity.MEMORY, 0, top=0) == scale_for(Quantity.MEMORY, 0)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,10 @@ def test_an_unknown_limit_does_not_hide_readings():
         (Quantity.RATE, 512e9, "512"),
         (Quantity.POWER, 212.4, "212"),
         (Quantity.CORES, 7.84, "7.8"),
+        (Quantity.MEMORY, 87.06 * GIB, "87.1"),
+        (Quantity.MEMORY, 600 * MIB, "0.59"),
     ],
 )
 def test_readings_are_as_exact_as_people_need(quantity, value, expected):
-    largest = 6.4e9 if quantity is Quantity.RATE else 600
+    largest = {Quantity.RATE: 6.4e9, Quantity.MEMORY: 90 * GIB}.get(quantity, 600)
     assert scale_for(quantity, largest).number(value) == expected
