@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtGui import (
+    QDesktopServices,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+)
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from kimi_desktop.backends.types import EngineState
@@ -16,6 +22,7 @@ from kimi_desktop.base.operation import Cancelled
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.models.types import ScanProgressed
 from kimi_desktop.ui.language import LanguageSwitch
+from kimi_desktop.ui.models.drop import dropped_file, dropped_folders
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.table_model import Column
 from tests.support import scripted_data
@@ -213,6 +220,9 @@ def drop(page, *paths: Path) -> bool:
     if not enter.isAccepted():
         return False
     assert page.veil.isVisible()
+    covered = page.veil.grab().toImage()
+    assert covered.size() == page.size()
+    assert covered.pixelColor(24, 200) != covered.pixelColor(4, 200)  # frame and ground
     QApplication.sendEvent(page, QDropEvent(place, *keys, Qt.KeyboardModifier.NoModifier))
     assert not page.veil.isVisible()
     return True
@@ -252,6 +262,19 @@ def test_other_files_are_not_taken(page, services, tmp_path):
     note = tmp_path / "notes.txt"
     note.touch()
     assert not drop(page, note)
+    assert not page.veil.isVisible()
+
+
+def test_what_is_on_the_web_is_not_taken(page):
+    data = QMimeData()
+    data.setUrls([QUrl("https://example.org/model.gguf")])
+    assert dropped_folders(data) == ()
+    assert dropped_file(data) is None
+
+
+def test_leaving_takes_the_veil_away(page):
+    page.veil.appear()
+    QApplication.sendEvent(page, QDragLeaveEvent())
     assert not page.veil.isVisible()
 
 
