@@ -37,6 +37,11 @@ class ErrorCode(StrEnum):
 
     # machine
     MACHINE_PROBE_FAILED = "machine.probe_failed"
+    MACHINE_FILE_UNREADABLE = "machine.file_unreadable"
+    MACHINE_FILE_NOT_JSON = "machine.file_not_json"
+    MACHINE_FILE_UNKNOWN_KEYS = "machine.file_unknown_keys"
+    MACHINE_FILE_BAD_VALUE = "machine.file_bad_value"
+    MACHINE_FILE_TOO_NEW = "machine.file_too_new"
     EXPORT_FAILED = "machine.export_failed"
     EXPORT_DISK_FULL = "machine.export_disk_full"
 

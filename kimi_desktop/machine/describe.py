@@ -32,8 +32,8 @@ def describe(machine: Machine) -> dict[str, Any]:
             "total_gib": _gib(memory.total_bytes),
             "available_gib": _gib(memory.available_bytes),
             "limit_gib": None if memory.limit_bytes is None else _gib(memory.limit_bytes),
-            "read_gb_s_measured": None,
-            "read_gb_s_theoretical": None,
+            "read_gb_s_measured": _gb_s(memory.read_bytes_per_s_measured),
+            "read_gb_s_theoretical": _gb_s(memory.read_bytes_per_s_theoretical),
         },
         "gpus": [
             {
@@ -55,11 +55,15 @@ def describe(machine: Machine) -> dict[str, Any]:
                 "path": disk.path,
                 "kind": disk.kind.value,
                 "free_gb": round(disk.free_bytes / GB, 1),
-                "read_gb_s_measured": None,
+                "read_gb_s_measured": _gb_s(disk.read_bytes_per_s_measured),
             }
             for disk in machine.disks
         ],
     }
+
+
+def _gb_s(bytes_per_s: float | None) -> float | None:
+    return None if bytes_per_s is None else round(bytes_per_s / GB, 1)
 
 
 def _gib(size_bytes: int) -> float:

@@ -41,6 +41,10 @@ class Memory:
     swap_used_bytes: int
     limit_source: str = ""
     """Who sets the limit: "cgroup", "wsl" (then it equals the total), or "" without one."""
+    read_bytes_per_s_measured: float | None = None
+    """Reading with all cores. None = not measured."""
+    read_bytes_per_s_theoretical: float | None = None
+    """Channels x transfers x 8 bytes, all sockets together. None = not known."""
 
     @property
     def usable_total_bytes(self) -> int:
@@ -100,6 +104,8 @@ class Disk:
     total_bytes: int
     free_bytes: int
     writable: bool
+    read_bytes_per_s_measured: float | None = None
+    """None = not measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,47 @@ TEXTS: dict[str, Text] = {
         "Free some space or choose another disk; the samples are still here.",
         "请释放空间或另选磁盘；监控数据仍然保留。",
     ),
+    # a saved description
+    "machine.file_unreadable": Text(
+        "The machine file {path} cannot be read: {detail}.",
+        "无法读取机器描述文件 {path}：{detail}。",
+    ),
+    "machine.file_unreadable.next": Text(
+        "Check its name and its permissions.",
+        "请检查文件名和权限。",
+    ),
+    "machine.file_not_json": Text(
+        "{path} is not a machine file: {detail}.",
+        "{path} 不是机器描述文件：{detail}。",
+    ),
+    "machine.file_not_json.next": Text(
+        "“kimi-desktop doctor --json > FILE” on that machine writes one.",
+        "在目标机器上运行“kimi-desktop doctor --json > 文件”即可生成。",
+    ),
+    "machine.file_unknown_keys": Text(
+        "The machine file {path} has unknown keys: {keys}.",
+        "机器描述文件 {path} 含有未知的键：{keys}。",
+    ),
+    "machine.file_unknown_keys.next": Text(
+        "Correct or remove them; “kimi-desktop doctor --json” shows the keys there are.",
+        "请更正或删除；“kimi-desktop doctor --json”会列出可用的键。",
+    ),
+    "machine.file_bad_value": Text(
+        "The machine file {path} has no usable value for {field}: {expected} is expected.",
+        "机器描述文件 {path} 中 {field} 的值不可用：应为 {expected}。",
+    ),
+    "machine.file_bad_value.next": Text(
+        "Correct it, or write the file again with “kimi-desktop doctor --json”.",
+        "请更正，或用“kimi-desktop doctor --json”重新生成该文件。",
+    ),
+    "machine.file_too_new": Text(
+        "The machine file {path} has schema {schema}; this version knows {known}.",
+        "机器描述文件 {path} 的格式版本为 {schema}，当前版本只支持 {known}。",
+    ),
+    "machine.file_too_new.next": Text(
+        "Update Kimi Desktop, or write the file with this version.",
+        "请更新 Kimi Desktop，或用当前版本重新生成该文件。",
+    ),
     # the table
     "machine.column.result": Text("Result", "结果"),
     "machine.column.part": Text("Part", "项目"),
