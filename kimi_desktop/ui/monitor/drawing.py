@@ -33,7 +33,7 @@ KEY_LINE = 18
 KEY_MARK = 14
 KEY_GAP = 6
 CURVE_WIDTH = 1.5
-TALL = 150
+TALL = 120
 """From this height on an axis has five ticks instead of three."""
 TOP_ROOM, BOTTOM_ROOM = 6, 2
 

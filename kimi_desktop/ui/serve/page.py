@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from PySide6.QtCore import QEvent
-from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QHideEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineState, EngineStateChanged
 from kimi_desktop.base.errors import ErrorCode, KimiError
@@ -27,6 +27,9 @@ from kimi_desktop.ui.widgets.message_bar import MessageBar
 from kimi_desktop.ui.widgets.toggle import Switch
 
 WIDTH = 760
+WIDE = 1400
+"""From here on there is room for two columns."""
+GAP = 12
 DOTS = {
     ServeState.OFF: Dot.OFF,
     ServeState.STARTING: Dot.BUSY,
@@ -61,20 +64,20 @@ class ServePage(QWidget):
         self.engine_bar.add_button(self.start)
         self.connection = ConnectionCard()
         self.snippets = SnippetCard()
-        column = ScrollPage(width=WIDTH)
-        for part in (
-            self._header,
-            self._switch_card(),
-            self.error_bar,
-            self.engine_bar,
-            self.connection,
-            self.snippets,
+        scrolled = ScrollPage(width=2 * WIDTH + GAP)
+        self._columns = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._columns.setSpacing(GAP)
+        for column in (
+            (self._switch_card(), self.error_bar, self.engine_bar, self.connection),
+            (self.snippets,),
         ):
-            column.body.addWidget(part)
-        column.body.addStretch(1)
+            self._columns.addWidget(_column(*column), 1, Qt.AlignmentFlag.AlignTop)
+        scrolled.body.addWidget(self._header)
+        scrolled.body.addLayout(self._columns)
+        scrolled.body.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(column)
+        layout.addWidget(scrolled)
         self.switch.clicked.connect(self._on_switched)
         self.free_port.clicked.connect(self._take_free_port)
         self.again.clicked.connect(self._switch_on)
@@ -111,6 +114,13 @@ class ServePage(QWidget):
         if event.type() is QEvent.Type.LanguageChange:
             self.retranslate()
         super().changeEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A wide window has the lines beside what they connect to."""
+        super().resizeEvent(event)
+        direction = QBoxLayout.Direction
+        wide = self.width() >= WIDE
+        self._columns.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """A key that was shown does not wait in the open."""
@@ -271,6 +281,18 @@ class ServePage(QWidget):
             self._show_connection()
         elif isinstance(event, EngineStateChanged):
             self._show_all()
+
+
+def _column(*parts: QWidget) -> QWidget:
+    """Parts below one another, no wider than text should be."""
+    column = QWidget()
+    column.setMaximumWidth(WIDTH)
+    layout = QVBoxLayout(column)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(GAP)
+    for part in parts:
+        layout.addWidget(part)
+    return column
 
 
 def _is_port_taken(error: BaseException) -> bool:

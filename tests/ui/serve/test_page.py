@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -383,6 +383,17 @@ def test_the_page_changes_its_language_while_it_is_open(qtbot, on, services, qap
         assert on.error_bar.text() == "端口 8080 已被其他程序占用。"
     finally:
         switch.choose(LanguageChoice.EN)
+
+
+def test_a_wide_window_has_the_lines_beside_the_address(qtbot, on):
+    def corner(part):
+        return part.mapTo(on, QPoint(0, 0))
+
+    assert corner(on.snippets).y() > corner(on.connection).y()
+    assert corner(on.snippets).x() == corner(on.connection).x()
+    on.resize(1864, 1012)
+    qtbot.waitUntil(lambda: corner(on.snippets).x() > corner(on.connection).x())
+    assert corner(on.snippets).y() < corner(on.connection).y()
 
 
 def test_at_the_least_size_nothing_is_cut(qtbot, on):
