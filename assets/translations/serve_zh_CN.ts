@@ -48,8 +48,8 @@
         <translation>首次开启时生成</translation>
     </message>
     <message>
-        <source>None while the engine is not running</source>
-        <translation>引擎未运行时没有模型</translation>
+        <source>Shown once it is on and the engine is running</source>
+        <translation>开启服务且引擎运行后显示</translation>
     </message>
     <message>
         <source>Move to this port</source>

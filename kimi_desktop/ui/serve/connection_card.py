@@ -189,7 +189,7 @@ class ConnectionCard(Card):
         self.copy_model.set_words(self.tr("Copy the model's name"), copied)
         self.renew.set_label(self.tr("Replace the key"))
         self.key.setPlaceholderText(self.tr("Made when you switch it on for the first time"))
-        self.model.setPlaceholderText(self.tr("None while the engine is not running"))
+        self.model.setPlaceholderText(self.tr("Shown once it is on and the engine is running"))
         self.move_button.setText(self.tr("Move to this port"))
         self._confirm.setText(self.tr("Replace the key"))
         self._keep.setText(self.tr("Keep it"))
