@@ -8,13 +8,11 @@ is a ChatError; what to do about one is decided in ``store.py``.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import logging
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -134,13 +132,13 @@ class ChatDatabase:
 
     def chats(self) -> list[ChatRecord]:
         """All of them, also the deleted ones that can be restored."""
-        query = f"SELECT {_CHAT_COLUMNS} FROM chats"
+        query = f"SELECT {CHAT_COLUMNS} FROM chats"
         return self._read(lambda db: [ChatRecord(*row) for row in db.execute(query)])
 
     def messages(self, chat_id: int) -> list[MessageRecord]:
         """All versions of all messages of a chat, oldest first."""
-        query = f"SELECT {_MESSAGE_COLUMNS} FROM messages WHERE chat_id = ? ORDER BY id"
-        return self._read(lambda db: list(_records(db.execute(query, (chat_id,)))))
+        query = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE chat_id = ? ORDER BY id"
+        return self._read(lambda db: list(records(db.execute(query, (chat_id,)))))
 
     def search(self, text: str) -> set[int]:
         """The ids of the chats in which a message contains ``text``, case folded where known.
@@ -178,7 +176,7 @@ class ChatDatabase:
                 )
             for message in messages:
                 db.execute(
-                    f"INSERT OR REPLACE INTO messages ({_MESSAGE_COLUMNS}) "
+                    f"INSERT OR REPLACE INTO messages ({MESSAGE_COLUMNS}) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     _row(message),
                 )
@@ -188,8 +186,8 @@ class ChatDatabase:
 
     def fail_open_answers(self) -> None:
         """Answers that a crash left open have failed; their text so far is kept."""
-        query = f"SELECT {_MESSAGE_COLUMNS} FROM messages WHERE finish = ?"
-        found = self._read(lambda db: list(_records(db.execute(query, (Finish.GENERATING,)))))
+        query = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE finish = ?"
+        found = self._read(lambda db: list(records(db.execute(query, (Finish.GENERATING,)))))
         if found:
             self.write((), (replace(message, finish=Finish.FAILED) for message in found))
 
@@ -260,47 +258,6 @@ class ChatDatabase:
             raise typed_error(error, self.file) from error
 
 
-def set_aside(file: Path) -> Path:
-    """Rename a damaged database, with its WAL, beside itself; never delete it.
-
-    Raises:
-        ChatError: it cannot be renamed.
-    """
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    target = file.with_name(f"{file.name}.damaged-{stamp}")
-    for number in itertools.count(2):
-        if not target.exists():
-            break
-        target = file.with_name(f"{file.name}.damaged-{stamp}-{number}")
-    try:
-        for suffix in ("", "-wal", "-shm"):
-            part = file.with_name(file.name + suffix)
-            if part.exists():
-                part.rename(target.with_name(target.name + suffix))
-    except OSError as error:
-        raise typed_error(error, file) from error
-    return target
-
-
-def read_rows(file: Path) -> tuple[list[ChatRecord], list[MessageRecord]]:
-    """What can still be read of a damaged or read-only file, which is left as it is.
-
-    Reads from both ends, so that one bad page costs the rows on it and not all that follow.
-    """
-    chats: dict[int, ChatRecord] = {}
-    messages: dict[int, MessageRecord] = {}
-    for order in ("ASC", "DESC"):
-        for row in _readable(file, f"SELECT {_CHAT_COLUMNS} FROM chats ORDER BY id {order}"):
-            chats[row[0]] = ChatRecord(*row)
-        query = f"SELECT {_MESSAGE_COLUMNS} FROM messages ORDER BY id {order}"
-        for message in _records(_readable(file, query)):
-            messages[message.id] = message
-    for message in messages.values():  # a chat whose own row is lost
-        at = message.created_at
-        chats.setdefault(message.chat_id, ChatRecord(message.chat_id, "", at, at))
-    return list(chats.values()), list(messages.values())
-
-
 def typed_error(error: BaseException, file: Path) -> ChatError:
     """The ChatError for what SQLite or the system said about ``file``."""
     path = str(file)
@@ -326,8 +283,8 @@ def has_trigrams() -> bool:
     return True
 
 
-_CHAT_COLUMNS = "id, title, created_at, updated_at, deleted_at"
-_MESSAGE_COLUMNS = "id, chat_id, parent_id, role, text, reasoning, finish, stats, created_at, shown"
+CHAT_COLUMNS = "id, title, created_at, updated_at, deleted_at"
+MESSAGE_COLUMNS = "id, chat_id, parent_id, role, text, reasoning, finish, stats, created_at, shown"
 
 
 def _connect(file: Path) -> sqlite3.Connection:
@@ -376,23 +333,6 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _readable(file: Path, query: str) -> Iterator[Sequence[Any]]:
-    """Rows until the first that cannot be read. A WAL in a read-only folder is passed over."""
-    for mode in ("mode=ro", "immutable=1"):
-        uri = f"{file.absolute().as_uri()}?{mode}"
-        read = 0
-        try:
-            with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
-                for row in db.execute(query):
-                    read += 1
-                    yield row
-            return  # noqa: TRY300 - complete
-        except (sqlite3.Error, ValueError) as error:
-            log.warning("reading %s stopped after %d rows: %s", file.name, read, error)
-            if read:
-                return
-
-
 def _row(message: MessageRecord) -> tuple[Any, ...]:
     stats = json.dumps(dataclasses.asdict(message.stats)) if message.stats else None
     return (
@@ -409,7 +349,8 @@ def _row(message: MessageRecord) -> tuple[Any, ...]:
     )
 
 
-def _records(rows: Iterable[Sequence[Any]]) -> Iterator[MessageRecord]:
+def records(rows: Iterable[Sequence[Any]]) -> Iterator[MessageRecord]:
+    """Rows of ``MESSAGE_COLUMNS``; those with values that are not ours are passed over."""
     for number, chat_id, parent_id, role, text, reasoning, finish, stats, at, shown in rows:
         try:
             yield MessageRecord(

@@ -20,9 +20,8 @@ from kimi_desktop.chat.database import (
     ChatDatabase,
     ChatRecord,
     MessageRecord,
-    read_rows,
-    set_aside,
 )
+from kimi_desktop.chat.rescue import read_rows, set_aside
 from kimi_desktop.chat.types import ChatSummary, Finish, Message, Role
 
 log = logging.getLogger(__name__)

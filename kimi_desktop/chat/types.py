@@ -74,7 +74,10 @@ class ChatListChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class MessageAdded(Event):
-    """A message joined the chat: the user's, or an empty answer that will stream."""
+    """A message joined the chat: the user's, or an empty answer that will stream.
+
+    Also when another version of a message is shown: what follows it is another path then.
+    """
 
     chat_id: int
     message: Message

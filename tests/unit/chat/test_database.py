@@ -16,10 +16,9 @@ from kimi_desktop.chat.database import (
     ChatDatabase,
     ChatRecord,
     MessageRecord,
-    read_rows,
-    set_aside,
     typed_error,
 )
+from kimi_desktop.chat.rescue import read_rows, set_aside
 from kimi_desktop.chat.types import AnswerStats, Finish, Role
 
 CHAT = ChatRecord(10, "First", 1.0, 2.0)

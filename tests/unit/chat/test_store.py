@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kimi_desktop.base.errors import ChatError, ErrorCode
-from kimi_desktop.chat.database import ChatDatabase, read_rows
+from kimi_desktop.chat.database import ChatDatabase
+from kimi_desktop.chat.rescue import read_rows
 from kimi_desktop.chat.store import KEEP_DELETED_S, ChatStore
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 
