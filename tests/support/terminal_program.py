@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 from pathlib import Path
 
 from kimi_desktop.backends.types import EngineStatus, Sampling
@@ -29,6 +31,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--lang", type=Language, default=Language.EN)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the engine ends with it
     io, bus = IoLoop(), EventBus()
     with linked_engine(io, bus, options.model, context=options.context) as engine:
         settings = AnswerSettings(Sampling(max_tokens=options.context))

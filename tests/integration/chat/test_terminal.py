@@ -168,8 +168,11 @@ def terminal(database: Path, model: Path, *options: str) -> Iterator[Terminal]:
         try:
             yield Terminal(process, ours)
         finally:
-            process.kill()
-            process.wait()
+            process.terminate()
+            try:
+                process.wait(WAIT_S)
+            finally:
+                process.kill()
 
 
 def control_terminal() -> None:
