@@ -49,8 +49,11 @@ class EngineBuild:
     """GPUs that this build can use."""
 
     @property
-    def tells_progress(self) -> bool:
-        """It reports load progress as a router's child does; older builds would call the router."""
+    def is_router_child(self) -> bool:
+        """It can run as a router's child, which reports its progress.
+
+        Builds before ``--load-mode`` would call the router over HTTP, and end when nobody answers.
+        """
         return "--load-mode" in self.flags
 
 

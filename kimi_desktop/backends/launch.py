@@ -39,6 +39,8 @@ class LaunchOrder:
     folder: Path
     """Made by ``make_engine_folder``. The engine works in it; the supervisor removes it."""
     grace_s: float = GRACE_S
+    farewell: str = ""
+    """A line for its stdin before it is asked to end."""
 
 
 class EngineProcess:
@@ -90,6 +92,7 @@ class EngineProcess:
             "folder": str(order.folder),
             "owner": os.getpid(),
             "grace_s": order.grace_s,
+            "farewell": order.farewell,
         }
         await self._say(json.dumps(message))
         self.pid = await self._started

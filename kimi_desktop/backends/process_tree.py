@@ -43,8 +43,8 @@ class ProcessTree(Protocol):
             OSError: it cannot be started.
         """
 
-    def ask_to_end(self, process: EngineProcess) -> None:
-        """The polite way. Returns at once."""
+    def ask_to_end(self, process: EngineProcess, farewell: str) -> None:
+        """The polite way: ``farewell`` on its stdin, and what the system has. Returns at once."""
 
     def kill(self, process: EngineProcess) -> None:
         """The engine and every descendant, without asking. Returns when they are gone."""
@@ -79,10 +79,12 @@ class PosixTree:
             preexec_fn=self._before_exec(os.getpid()),  # noqa: PLW1509
         )
 
-    def ask_to_end(self, process: EngineProcess) -> None:
-        """SIGTERM to the group."""
+    def ask_to_end(self, process: EngineProcess, farewell: str) -> None:
+        """SIGTERM to the group, between the farewell and the end of stdin."""
+        _say(process, farewell)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGTERM)
+        _close_stdin(process)
 
     def kill(self, process: EngineProcess) -> None:
         """SIGKILL to the group, then to every descendant that left it."""
@@ -198,11 +200,10 @@ class WindowsTree:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
 
-    def ask_to_end(self, process: EngineProcess) -> None:
+    def ask_to_end(self, process: EngineProcess, farewell: str) -> None:
         """Windows has no SIGTERM: llama.cpp ends when its stdin closes (measured on Linux)."""
-        if process.stdin is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
+        _say(process, farewell)
+        _close_stdin(process)
 
     def kill(self, process: EngineProcess) -> None:
         """The engine now; its descendants when the supervisor ends and the job closes."""
@@ -215,6 +216,19 @@ class WindowsTree:
         if handle:
             self._kernel32.WaitForSingleObject(handle, WINDOWS_INFINITE)
             self._kernel32.CloseHandle(handle)
+
+
+def _say(process: EngineProcess, text: str) -> None:
+    if text and process.stdin is not None:
+        with contextlib.suppress(OSError, ValueError):
+            process.stdin.write(text.encode() + b"\n")
+            process.stdin.flush()
+
+
+def _close_stdin(process: EngineProcess) -> None:
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
 
 
 class _BasicLimits(ctypes.Structure):

@@ -37,6 +37,7 @@ ASK_AGAIN_S = 0.05
 PROOF_TIMEOUT_S = 30.0
 """After it says that it is ready, an engine must soon answer to its key."""
 LOG_FILE = "engine.log"
+ROUTER_FAREWELL = "cmd_router_to_child:exit"
 SOCKET_NAME = "e.sock"
 KEY_NAME = "key"
 
@@ -141,7 +142,7 @@ class EngineRun:
         )
         self._process = await launch(
             self._io,
-            LaunchOrder(argv, self._environment(), folder, self._order.grace_s),
+            LaunchOrder(argv, self._environment(), folder, self._order.grace_s, self._farewell()),
             self.log,
             on_output=self._on_output,
             on_log=self._on_log,
@@ -223,11 +224,20 @@ class EngineRun:
 
     def _environment(self) -> dict[str, str]:
         extra = {}
-        if self._order.build.tells_progress:
+        if self._order.build.is_router_child:
             extra["LLAMA_SERVER_ROUTER_PORT"] = "1"
         if self._order.build.kind is EngineKind.EMBEDDED:
             extra["PYTHONPATH"] = python_path()
         return engine_environment(os.environ, extra)
+
+    def _farewell(self) -> str:
+        """llama-server waits for its router's word on stdin before it ends (measured: for ever).
+
+        The embedded one dies of SIGTERM at once, and this word would leave it half ended.
+        """
+        build = self._order.build
+        is_server = build.kind is EngineKind.LLAMA_SERVER
+        return ROUTER_FAREWELL if is_server and build.is_router_child else ""
 
     async def _make_folder(self) -> Path:
         try:

@@ -10,8 +10,9 @@ The main thread starts the engine and waits for it (the parent-death signal is t
 that starts it); three daemon threads listen to the app, to the engine's stdout and for the app's
 end. Standard library only: starting it costs some 30 ms.
 
-Protocol. In: ``{"argv": [...], "env": {...}, "folder": "...", "owner": pid, "grace_s": 10}``, then
-``end``. The folder (``engine_folder``) is where the engine works; it is removed at the end. Out:
+Protocol. In: ``{"argv": [...], "env": {...}, "folder": "...", "owner": pid, "grace_s": 10,
+"farewell": "..."}``, then ``end``. The folder (``engine_folder``) is where the engine works; it is
+removed at the end. The farewell is a line for the engine's stdin before it is asked to end. Out:
 ``{"event": "started", "pid": n}``, ``{"event": "failed", "errno": n, "detail": "..."}``,
 ``{"event": "line", "text": "..."}``, and last ``{"event": "exited", "code": n}`` (negative: the
 signal).
@@ -75,7 +76,7 @@ class Supervisor:
                 return
             self._ending = threading.Timer(self._order["grace_s"], self._tree.kill, (process,))
             self._ending.daemon = True
-        self._tree.ask_to_end(process)
+        self._tree.ask_to_end(process, self._order["farewell"])
         self._ending.start()
 
     def _listen_to_app(self) -> None:

@@ -8,6 +8,7 @@ read a GGUF. Steps at the start and in an answer are objects with one key:
     {"signal": 9}        send itself that signal      {"ignore_term": true}
     {"child": true}      a grandchild that ignores SIGTERM, in a session of its own
     {"wait_for": "path"} until that file exists
+    {"router_child": true}  ends when its stdin says so, and not before, like a real llama-server
     {"text": "..."}      a content delta              {"raw": "..."}      bytes, as they are
     {"status": 500, "body": "..."}                    {"drop": true}      close in the middle
     {"done": true}       finish reason, usage, end mark
@@ -26,6 +27,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,7 @@ usage: llama-server [options]
 -ncmoe, --n-cpu-moe N                   keep the Mixture of Experts (MoE) weights of the first N
                                         layers in the CPU
 -fit,  --fit [on|off]                   whether to adjust unset arguments to fit in device memory
+--load-mode MODE                        how to load the model
 -m,    --model FNAME                    model path to load
 -np,   --parallel N                     number of server slots
 -a,    --alias STRING                   set alias for model name
@@ -123,6 +126,9 @@ async def _take(step: dict[str, Any]) -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         case "child":
             _start_child()
+        case "router_child":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            threading.Thread(target=_obey_router, daemon=True).start()
         case "wait_for":
             while not _exists(value):  # noqa: ASYNC110 - another process makes it
                 await asyncio.sleep(0.01)
@@ -132,6 +138,12 @@ async def _take(step: dict[str, Any]) -> None:
 
 def _exists(path: str) -> bool:
     return Path(path).exists()
+
+
+def _obey_router() -> None:
+    for line in sys.stdin:
+        if line == "cmd_router_to_child:exit\n":
+            os._exit(0)
 
 
 def _start_child() -> None:

@@ -429,6 +429,13 @@ def test_an_engine_that_ignores_term_and_its_children_are_killed_after_the_grace
         assert not is_running(child)
 
 
+def test_a_llama_server_is_told_to_end_in_its_own_words(binary: Path, tmp_path: Path) -> None:
+    model = script_file(tmp_path / "model", start=[{"router_child": True}])
+    with engine_bench(grace_s=3600) as bench:
+        bench.service.start(scripted(model, binary)).result(60)
+        assert bench.service.stop().result(60).state is S.STOPPED
+
+
 def test_an_engine_that_dies_leaves_no_children(
     bench: EngineBench, binary: Path, tmp_path: Path
 ) -> None:

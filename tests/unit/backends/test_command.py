@@ -217,8 +217,8 @@ def test_devices_as_builds_print_them() -> None:
 
 
 def test_only_recent_builds_are_asked_for_progress() -> None:
-    assert embedded_build().tells_progress
-    assert not build(OLD_HELP).tells_progress
+    assert embedded_build().is_router_child
+    assert not build(OLD_HELP).is_router_child
 
 
 @pytest.mark.parametrize(("text", "layers"), [("0", 0), ("7", 7), ("auto", -1), ("all", -2)])

@@ -89,8 +89,8 @@ def test_windows_asks_by_closing_stdin_and_kills_outright() -> None:
     tree = WindowsTree(Kernel32())
     code = "import sys; sys.stdin.read(); sys.exit(5)"
     with tree.spawn([sys.executable, "-c", code], {}, "/") as process:
-        tree.ask_to_end(process)
-        tree.ask_to_end(process)
+        tree.ask_to_end(process, "")
+        tree.ask_to_end(process, "again")
         assert process.wait(60) == 5
     with tree.spawn([sys.executable, "-c", "import time; time.sleep(600)"], {}, "/") as process:
         tree.kill(process)
