@@ -7,6 +7,7 @@
     ├── HardwareError    probing this computer
     ├── MonitorError     samples and their export
     ├── ModelError       model files and their headers
+    ├── PlanError        wishes that no placement can fulfil
     ├── DownloadError    fetching and proving files
     ├── BackendError     finding, starting, running and ending an engine
     ├── ChatError        conversations and streams
@@ -63,6 +64,12 @@ class ErrorCode(StrEnum):
     STARTER_DAMAGED = "models.starter_damaged"
     MODEL_NOT_SAVED = "models.not_saved"
     MODEL_NO_SPACE = "models.no_space"
+
+    # plans
+    PLAN_BAD_WISH = "plan.bad_wish"
+    PLAN_TOO_MANY_LAYERS = "plan.too_many_layers"
+    PLAN_BAD_CACHE_TYPE = "plan.bad_cache_type"
+    PLAN_NO_HEADER = "plan.no_header"
 
     # downloads
     DOWNLOAD_OFFLINE = "downloads.offline"
@@ -142,6 +149,10 @@ class MonitorError(KimiError):
 
 class ModelError(KimiError):
     """Model files and their headers."""
+
+
+class PlanError(KimiError):
+    """Wishes that no placement can fulfil."""
 
 
 class DownloadError(KimiError):

@@ -159,6 +159,38 @@ def weights_by_device(
 
 
 @dataclass(frozen=True, slots=True)
+class LayerBytes:
+    """One block (or the output layer) as it would be on a GPU and on the host."""
+
+    dense_gpu: int
+    dense_host: int
+    experts_gpu: int
+    experts_host: int
+
+
+@lru_cache(maxsize=64)
+def layer_bytes(shape: ModelShape) -> tuple[LayerBytes, ...]:
+    """Every layer by itself, the output layer last, without overrides.
+
+    Blocks of multi-token prediction are not loaded and count nothing. A tied output matrix counts
+    on a GPU alone.
+    """
+    geometry = shape.geometry
+    model = _sort(shape.tensors, (), geometry.n_layer)
+    nothing = LayerBytes(0, 0, 0, 0)
+    rows = [
+        LayerBytes(layer.dense.gpu, layer.dense.host, layer.experts.gpu, layer.experts.host)
+        if index < geometry.n_layer_main
+        else nothing
+        for index, layer in enumerate(model.layers)
+    ]
+    output = model.output.dense
+    tied = model.tied_copy.gpu if geometry.tied_output else 0
+    rows.append(LayerBytes(output.gpu + tied, output.host, 0, 0))
+    return tuple(rows)
+
+
+@dataclass(frozen=True, slots=True)
 class HostStaging:
     """What stays in main memory and may be brought to a GPU, in file bytes."""
 

@@ -20,6 +20,7 @@ from kimi_desktop.base.messages import (
     engine,
     machine,
     models,
+    plan,
     serve,
     settings,
 )
@@ -42,6 +43,7 @@ TOPICS: Mapping[str, Mapping[str, Text]] = {
     "engine": engine.TEXTS,
     "machine": machine.TEXTS,
     "models": models.TEXTS,
+    "plan": plan.TEXTS,
     "serve": serve.TEXTS,
     "settings": settings.TEXTS,
 }

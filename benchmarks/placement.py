@@ -1,0 +1,135 @@
+"""The placement search on cases that anyone can write.
+
+``python benchmarks/placement.py --cases CASES.jsonl [--machines DIR] [--models DIR]``
+
+A case is a JSON line ``{"machine": NAME, "model": NAME, "mix": MIX, "ctx": N, "profile": "safe"}``;
+``ctx`` and ``profile`` may be left out. A machine is ``DIR/NAME.json`` as ``doctor --json`` writes
+it, a model's file ``DIR/MODEL.MIX.gguf`` (only headers are read). Without the two options they are
+looked for in folders ``machines`` and ``models`` beside the cases, then in the folder itself.
+Prints one JSON object per case on stdout: flags, milliseconds, bytes per device, verdict and
+sentences; a summary on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.messages import Language, describe_error
+from kimi_desktop.machine.machine_file import read_machine_file
+from kimi_desktop.models.facts import facts_of
+from kimi_desktop.models.gguf import read_file
+from kimi_desktop.models.types import ModelFacts
+from kimi_desktop.planner.cache import kv_bytes_per_token
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.placement import find_plan
+from kimi_desktop.planner.plan_types import Plan, Profile, Sibling, Wishes
+from kimi_desktop.planner.report import missing_sentences, plan_object, sentence
+
+RUNS = 5
+"""The first is reported beside the median: caches are cold then."""
+
+
+class Bench:
+    """Reads models and machines once."""
+
+    def __init__(self, machines: list[Path], models: list[Path]) -> None:
+        self.machines, self.models = machines, models
+        self._facts: dict[str, ModelFacts] = {}
+
+    def facts(self, name: str) -> ModelFacts:
+        """The header of a model."""
+        if name not in self._facts:
+            files = self._files(name)
+            headers = [read_file(file) for file in files]
+            self._facts[name] = facts_of(headers, files[0].name, kv_bytes_per_token)
+        return self._facts[name]
+
+    def _files(self, name: str) -> list[Path]:
+        for folder in self.models:
+            if (folder / f"{name}.gguf").exists():
+                return [folder / f"{name}.gguf"]
+            if parts := sorted(folder.glob(f"{name}-*-of-*.gguf")):
+                return parts
+        return [self.models[0] / f"{name}.gguf"]
+
+    def siblings(self, model: str, mix: str) -> list[Sibling]:
+        """Other quantizations that lie beside a model."""
+        names = {
+            file.name.removesuffix(".gguf")
+            for folder in self.models
+            for file in folder.glob(f"{model}.*.gguf")
+        } - {f"{model}.{mix}"}
+        names = {name for name in names if "." not in name.removeprefix(f"{model}.")}
+        found = [(name.removeprefix(f"{model}."), self.facts(name)) for name in sorted(names)]
+        return [Sibling(mix, facts.weights_bytes, shape_of(facts)) for mix, facts in found]
+
+    def run(self, case: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """The line of one case, and how long its first search took, in ms."""
+        places = [folder / f"{case['machine']}.json" for folder in self.machines]
+        machine = read_machine_file(next(filter(Path.exists, places), places[0]))
+        facts = self.facts(f"{case['model']}.{case['mix']}")
+        siblings = self.siblings(case["model"], case["mix"])
+        wishes = Wishes(
+            profile=Profile(case.get("profile", Profile.SAFE.value)),
+            context=case.get("ctx"),
+            cache_type=case.get("kv"),
+            n_parallel=case.get("parallel", 1),
+            n_gpu_layers=case.get("ngl"),
+            n_cpu_moe=case.get("n_cpu_moe"),
+        )
+        took: list[float] = []
+        plan: Plan | None = None
+        for _ in range(RUNS):
+            began = time.perf_counter()
+            plan = find_plan(shape_of(facts), machine, wishes, siblings=siblings)
+            took.append((time.perf_counter() - began) * 1e3)
+        assert plan is not None
+        row = {key: case[key] for key in ("id", "machine", "model", "mix") if key in case}
+        row |= {"ms": round(sorted(took)[RUNS // 2], 2), "first_ms": round(took[0], 2)}
+        row |= plan_object(plan, machine, Language.EN)
+        row["sentences"] = [
+            *missing_sentences(plan, Language.EN),
+            *(sentence(decision, Language.EN) for decision in plan.decisions),
+        ]
+        return row, took[0]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=Path, required=True)
+    parser.add_argument("--machines", type=Path)
+    parser.add_argument("--models", type=Path)
+    arguments = parser.parse_args()
+    beside = arguments.cases.resolve().parent
+    bench = Bench(
+        [arguments.machines] if arguments.machines else [beside / "machines", beside],
+        [arguments.models] if arguments.models else [beside / "models", beside],
+    )
+    longest, count, failed = 0.0, 0, 0
+    for line in arguments.cases.read_text(encoding="utf-8").splitlines():
+        if not line.strip():
+            continue
+        try:
+            row, took = bench.run(json.loads(line))
+        except (KimiError, ValueError, KeyError) as error:
+            failed += 1
+            what = " ".join(describe_error(error, Language.EN))
+            print(json.dumps({"case": line[:200], "error": what}))
+            print(what, file=sys.stderr)
+            continue
+        count, longest = count + 1, max(longest, took)
+        print(json.dumps(row, ensure_ascii=False))
+    print(f"{count} plans, the longest search {longest:.1f} ms, {failed} failed", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,324 @@
+"""Ways to place one model on one machine, each priced by its bytes. Pure.
+
+A candidate is built from sums per layer, which are exact, and compute buffers of a placement like
+it; ``placement`` prices the best one exactly and gives margins back where that was not enough.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cached_property
+
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.planner.cache import cache_by_device
+from kimi_desktop.planner.compute import compute_by_device
+from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
+from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
+from kimi_desktop.planner.reads import gpu_bytes_per_s, token_reads
+from kimi_desktop.planner.spread import spread_experts, spread_whole
+from kimi_desktop.planner.types import HOST, ModelShape, Placement
+from kimi_desktop.planner.weights import LayerBytes, layer_bytes, layer_devices, weights_by_device
+
+EXPERTS_OF = r"blk\.({blocks})\.ffn_(up|down|gate|gate_up)_(ch|)exps"
+"""Tensor names of some blocks' experts; no comma in it, which would end an ``-ot`` rule."""
+ROUNDS = 4
+"""Compute buffers depend on the split and the split on them: this often at most."""
+
+
+class Way(Enum):
+    """How the GPUs are used."""
+
+    ALL_ON_GPUS = auto()
+    EXPERTS_IN_RAM = auto()
+    """All layers on GPUs, experts of some in main memory."""
+    LAYERS_IN_RAM = auto()
+    """The first layers in main memory."""
+    NO_GPU = auto()
+    AS_WISHED = auto()
+    """The user named the layers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One placement and what it costs."""
+
+    way: Way
+    placement: Placement
+    gpus: tuple[int, ...]
+    """Numbers of the machine's GPUs, in the engine's order."""
+    experts_in_ram: frozenset[int]
+    reads: TokenReads
+    seconds: float
+    """Per token, by the rule."""
+    host_short_bytes: int
+    """By how much the main memory is over its budget, 0 when it is not."""
+
+
+@dataclass
+class Site:
+    """One model and one machine, and what stays the same while candidates are built."""
+
+    shape: ModelShape
+    machine: Machine
+    reserve_share: float
+    rule: SpeedRule
+    uses_gpus: bool
+    margins: dict[int, int] = field(default_factory=dict)
+    """Bytes per GPU that an exact forecast found to be missing."""
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The GPUs that have memory of their own, fastest first, then the roomiest."""
+        if not self.uses_gpus:
+            return ()
+        gpus = self.machine.gpus
+        rates = gpu_bytes_per_s(self.machine)
+        found = [number for number, gpu in enumerate(gpus) if gpu.vram_total_bytes > 0]
+        return tuple(sorted(found, key=lambda n: (-rates[n], -gpus[n].vram_free_bytes, n)))
+
+    @cached_property
+    def layers(self) -> tuple[LayerBytes, ...]:
+        """Bytes of weights per layer, the output last."""
+        return layer_bytes(self.shape)
+
+    @cached_property
+    def experts(self) -> tuple[int, ...]:
+        """Bytes of the experts per layer, on a GPU."""
+        return tuple(layer.experts_gpu for layer in self.layers)
+
+    @cached_property
+    def expert_blocks(self) -> tuple[int, ...]:
+        """The blocks that have experts."""
+        return tuple(index for index, size in enumerate(self.experts) if size)
+
+    @cached_property
+    def embedding_bytes(self) -> int:
+        """What never leaves main memory."""
+        everything = Placement(context=1, n_gpu_layers=len(self.layers))
+        return weights_by_device(self.shape, everything, (1.0,)).bytes[HOST]
+
+    @property
+    def n_layers(self) -> int:
+        """With the output."""
+        return len(self.layers)
+
+    def cache_bytes(self, base: Placement) -> tuple[int, ...]:
+        """K, V and state per layer on a GPU, 0 for the output."""
+        count = self.shape.geometry.n_layer
+        found = cache_by_device(self.shape.geometry, base, range(count))
+        return tuple(found.get(index, 0) for index in range(count + 1))
+
+    def budgets(self, gpus: Sequence[int], base: Placement) -> list[float]:
+        """What weights, cache and compute may take, per GPU."""
+        overhead = gpu_overhead_bytes(self.shape, base)
+        return [
+            self.machine.gpus[number].vram_free_bytes
+            - self.reserve_share * self.machine.gpus[number].vram_total_bytes
+            - overhead
+            - self.margins.get(number, 0)
+            for number in gpus
+        ]
+
+    # ways
+
+    def whole(self, count: int, base: Placement) -> Candidate | None:
+        """Everything on the ``count`` fastest GPUs."""
+        gpus = self.order[:count]
+        cache = self.cache_bytes(base)
+        costs = [
+            layer.dense_gpu + layer.experts_gpu + size
+            for layer, size in zip(self.layers, cache, strict=True)
+        ]
+        budgets = self.budgets(gpus, base)
+        if not gpus or min(budgets) <= 0 or sum(costs) > sum(budgets):
+            return None
+        placement = dataclasses.replace(base, n_gpu_layers=self.n_layers)
+        counts = self._split(placement, budgets, costs, gpus)
+        if counts is None:
+            return None
+        return self._candidate(Way.ALL_ON_GPUS, placement, (gpus, counts), frozenset(), cache)
+
+    def staged(self, count: int, base: Placement) -> Candidate | None:
+        """All layers on the ``count`` fastest GPUs, as many experts with them as fit."""
+        gpus = self.order[:count]
+        budgets = self.budgets(gpus, base)
+        if not gpus or not self.expert_blocks or min(budgets) <= 0:
+            return None
+        cache = self.cache_bytes(base)
+        placement = dataclasses.replace(base, n_gpu_layers=self.n_layers)
+        rooms = list(budgets)
+        # Graphs of GPUs with and without experts differ; room is kept for the larger.
+        for blocks in (self.n_layers, self.expert_blocks[0] + 1):
+            compute = self._compute(
+                dataclasses.replace(placement, n_cpu_moe=blocks), tuple(budgets), self.n_layers
+            )
+            for at, budget in enumerate(budgets):
+                rooms[at] = min(rooms[at], budget - compute.get(at, 0))
+        dense = [layer.dense_gpu + size for layer, size in zip(self.layers, cache, strict=True)]
+        spread = spread_experts(dense, self.experts, rooms)
+        if spread is None:
+            return None
+        in_ram = frozenset(self.expert_blocks) - spread.experts_on_gpu
+        in_ram = in_ram or frozenset(self.expert_blocks[:1])  # else it would be the way ``whole``
+        if len(gpus) == 1:
+            placement = dataclasses.replace(placement, n_cpu_moe=max(in_ram) + 1)
+        else:
+            placement = dataclasses.replace(placement, overrides=(experts_rule(in_ram),))
+        return self._candidate(Way.EXPERTS_IN_RAM, placement, (gpus, spread.counts), in_ram, cache)
+
+    def partial(self, count: int, base: Placement) -> Candidate | None:
+        """As many layers as fit onto the ``count`` fastest GPUs, from the back, experts in RAM."""
+        gpus = self.order[:count]
+        budgets = self.budgets(gpus, base)
+        if not gpus or min(budgets) <= 0:
+            return None
+        cache = self.cache_bytes(base)
+        in_ram = frozenset(self.expert_blocks)
+        n_cpu_moe = max(in_ram) + 1 if in_ram else 0
+        costs = [layer.dense_gpu + size for layer, size in zip(self.layers, cache, strict=True)]
+
+        def placed(layers: int) -> tuple[Placement, tuple[int, ...]] | None:
+            placement = dataclasses.replace(base, n_gpu_layers=layers, n_cpu_moe=n_cpu_moe)
+            counts = self._split(placement, budgets, costs[-layers:], gpus)
+            return None if counts is None else (placement, counts)
+
+        low, high = 0, self.n_layers - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if placed(middle) is None:
+                high = middle - 1
+            else:
+                low = middle
+        found = placed(low) if low else None
+        if found is None:
+            return None
+        return self._candidate(Way.LAYERS_IN_RAM, found[0], (gpus, found[1]), in_ram, cache)
+
+    def without_gpu(self, base: Placement) -> Candidate:
+        """Everything in main memory."""
+        in_ram = frozenset(self.expert_blocks)
+        placement = dataclasses.replace(base, n_gpu_layers=0)
+        if self.machine.gpu_note == "apple":  # the GPU shares the memory: all layers are its own
+            placement = dataclasses.replace(base, n_gpu_layers=self.n_layers, repack=False)
+        return self._candidate(Way.NO_GPU, placement, ((), ()), in_ram, self.cache_bytes(base))
+
+    def as_wished(self, base: Placement) -> Candidate:
+        """The layers that ``base`` names, over all GPUs as evenly as their memory allows."""
+        layers = min(base.n_gpu_layers, self.n_layers)
+        gpus = self.order if layers else ()
+        cache = self.cache_bytes(base)
+        in_ram = frozenset(block for block in self.expert_blocks if block < base.n_cpu_moe)
+        if not gpus:
+            return self._candidate(Way.AS_WISHED, base, ((), ()), in_ram, cache)
+        budgets = [max(budget, 1.0) for budget in self.budgets(gpus, base)]
+        costs = [
+            layer.dense_gpu + size + (0 if index in in_ram else layer.experts_gpu)
+            for index, (layer, size) in enumerate(zip(self.layers, cache, strict=True))
+        ]
+        counts = self._split(base, budgets, costs[-layers:], gpus)
+        if counts is None:
+            counts = _shares(layers, budgets)
+        return self._candidate(Way.AS_WISHED, base, (gpus, counts), in_ram, cache)
+
+    # parts
+
+    def _split(
+        self,
+        placement: Placement,
+        budgets: Sequence[float],
+        costs: Sequence[int],
+        gpus: Sequence[int],
+    ) -> tuple[int, ...] | None:
+        """Layers per GPU, with the compute buffers of that very split; None = too much."""
+        rates = gpu_bytes_per_s(self.machine)
+        speeds = [rates[number] for number in gpus]
+        split: tuple[float, ...] = tuple(budgets)
+        counts: tuple[int, ...] | None = None
+        for _ in range(ROUNDS):
+            compute = self._compute(placement, split, placement.n_gpu_layers)
+            rooms = [budget - compute.get(at, 0) for at, budget in enumerate(budgets)]
+            counts = spread_whole(costs, rooms, speeds)
+            if counts is None or counts == split or len(gpus) == 1:
+                break
+            split = counts
+        return counts
+
+    def _compute(
+        self, placement: Placement, split: tuple[float, ...], layers: int
+    ) -> Mapping[int, int]:
+        devices = layer_devices(self.shape.geometry.n_layer, layers, split)
+        return compute_by_device(self.shape, placement, split, devices).bytes
+
+    def _candidate(
+        self,
+        way: Way,
+        placement: Placement,
+        on: tuple[tuple[int, ...], tuple[int, ...]],
+        in_ram: frozenset[int],
+        cache: Sequence[int],
+    ) -> Candidate:
+        """Priced; ``on`` are the GPUs and their counts of layers."""
+        gpus, counts = on
+        if len(gpus) > 1:
+            placement = dataclasses.replace(placement, tensor_split=tuple(map(float, counts)))
+        split = placement.tensor_split or ((1.0,) if gpus else ())
+        n_layer = self.shape.geometry.n_layer
+        engine = layer_devices(n_layer, placement.n_gpu_layers, split)
+        devices = [HOST if device == HOST else gpus[device] for device in engine]
+        reads = token_reads(
+            self.shape,
+            devices,
+            in_ram,
+            cache,
+            context=placement.context,
+            n_gpu=len(self.machine.gpus),
+        )
+        held = self._host_bytes(placement, split, engine, in_ram, cache)
+        short = max(int(held - self._host_budget()), 0)
+        return Candidate(way, placement, gpus, in_ram, reads, self.rule(reads), short)
+
+    def _host_bytes(
+        self,
+        placement: Placement,
+        split: tuple[float, ...],
+        devices: Sequence[int],
+        in_ram: frozenset[int],
+        cache: Sequence[int],
+    ) -> int:
+        total = self.embedding_bytes + host_overhead_bytes(self.shape, placement)
+        total += compute_by_device(
+            self.shape,
+            # The host's buffer does not depend on which experts are there.
+            dataclasses.replace(placement, overrides=(), n_cpu_moe=max(in_ram, default=-1) + 1),
+            split,
+            devices,
+        ).bytes[HOST]
+        for index, layer in enumerate(self.layers):
+            on_host = devices[index] == HOST
+            total += layer.dense_host + cache[index] if on_host else 0
+            total += layer.experts_host if on_host or index in in_ram else 0
+        return total
+
+    def _host_budget(self) -> float:
+        memory = self.machine.memory
+        total = memory.usable_total_bytes
+        return min(memory.available_bytes, total) - self.reserve_share * total
+
+
+def experts_rule(blocks: frozenset[int]) -> tuple[str, int]:
+    """An override that keeps the experts of ``blocks`` in main memory."""
+    return EXPERTS_OF.format(blocks="|".join(map(str, sorted(blocks)))), HOST
+
+
+def _shares(layers: int, budgets: Sequence[float]) -> tuple[int, ...]:
+    """Layers in proportion to the budgets, which they do not fit into anyway."""
+    total = sum(budgets)
+    counts: list[int] = []
+    done = 0.0
+    for budget in budgets:
+        done += budget
+        counts.append(round(layers * done / total) - sum(counts))
+    return tuple(counts)

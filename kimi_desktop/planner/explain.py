@@ -1,0 +1,169 @@
+"""Why a plan is as it is: one decision, one sentence. Pure; texts are in ``base.messages.plan``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kimi_desktop.base.errors import Param
+from kimi_desktop.base.units import format_context, format_gib
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.planner.candidates import Candidate, Site, Way
+from kimi_desktop.planner.plan_types import Decision, Plan, Wishes
+
+LAYERS = {
+    Way.ALL_ON_GPUS: "all",
+    Way.EXPERTS_IN_RAM: "experts",
+    Way.LAYERS_IN_RAM: "partial",
+    Way.AS_WISHED: "wished",
+}
+
+
+def explain(
+    site: Site,
+    wishes: Wishes,
+    candidate: Candidate,
+    plan: Plan,
+    host_decisions: Sequence[Decision],
+) -> tuple[Decision, ...]:
+    """The decisions of a plan, the weightiest first.
+
+    Args:
+        site: the model and the machine.
+        wishes: what the user fixed.
+        candidate: what the search chose.
+        plan: the same with its exact forecast.
+        host_decisions: how weights are held, threads and memory nodes.
+    """
+    found: list[Decision] = [_layers(site, candidate, plan)]
+    found += _gpus(site, plan)
+    found.append(_context(site, wishes, plan))
+    found += _beyond_training(site, plan)
+    found.append(_cache(wishes, plan))
+    found.append(_ubatch(wishes, plan))
+    if not plan.placement.offload_ops:
+        found.append(Decision("why.no_staging"))
+    if not plan.placement.repack and site.machine.gpu_note != "apple":
+        found.append(Decision("why.no_repack"))
+    found += host_decisions
+    found.append(_reserve(plan))
+    if not plan.forecast.exact:
+        found.append(Decision("why.estimate"))
+    found.append(Decision("why.fit_off"))
+    return tuple(found)
+
+
+def gpu_names(machine: Machine, gpus: Iterable[int]) -> str:
+    """``GPU 0, GPU 1`` in the machine's numbers, runs shortened: ``GPU 0-3``."""
+    numbers = sorted(gpus)
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    if len(numbers) == 1:
+        return f"GPU {numbers[0]} ({machine.gpus[numbers[0]].name})"
+    return ", ".join(f"GPU {a}" if a == b else f"GPU {a}–{b}" for a, b in runs)
+
+
+def _layers(site: Site, candidate: Candidate, plan: Plan) -> Decision:
+    gpus = gpu_names(site.machine, plan.gpus)
+    total = len(site.expert_blocks)
+    params: dict[str, Param] = {
+        "gpus": gpus,
+        "layers": site.n_layers,
+        "on_gpu": min(plan.placement.n_gpu_layers, site.n_layers),
+        "experts": total,
+        "experts_on_gpu": total - len(candidate.experts_in_ram),
+        "in_ram": len(candidate.experts_in_ram),
+        "used": site.shape.geometry.n_expert_used,
+        "count": site.shape.geometry.n_expert,
+    }
+    if candidate.way is Way.NO_GPU:
+        key = _without_gpu(site)
+    elif candidate.way is Way.EXPERTS_IN_RAM and not params["experts_on_gpu"]:
+        key = "no_experts"
+    else:
+        key = LAYERS[candidate.way]
+    return Decision(f"why.layers.{key}", params)
+
+
+def _without_gpu(site: Site) -> str:
+    if site.machine.gpu_note == "apple":
+        return "unified"
+    if not site.machine.gpus:
+        return "no_gpu"
+    return "too_small" if site.uses_gpus else "engine_without"
+
+
+def _gpus(site: Site, plan: Plan) -> list[Decision]:
+    """How layers are split, and which GPUs are left alone."""
+    found: list[Decision] = []
+    if len(plan.gpus) > 1:
+        shares = ", ".join(
+            f"GPU {number}: {int(count)}"
+            for number, count in zip(plan.gpus, plan.placement.tensor_split, strict=True)
+        )
+        found.append(Decision("why.split", {"shares": shares}))
+    idle = [number for number in site.order if number not in plan.gpus]
+    if plan.gpus and idle:
+        names = gpu_names(site.machine, idle)
+        found.append(Decision("why.idle", {"gpus": names}))
+    return found
+
+
+def _context(site: Site, wishes: Wishes, plan: Plan) -> Decision:
+    context = plan.placement.context
+    cache = sum(row.kv_bytes for row in plan.forecast.devices)
+    params: dict[str, Param] = {
+        "context": format_context(context),
+        "size": format_gib(cache),
+        "slots": wishes.n_parallel,
+    }
+    if wishes.context is not None:
+        return Decision("why.context.wished", params)
+    train = site.shape.geometry.context_train
+    whole = train and context >= train * wishes.n_parallel
+    return Decision("why.context.whole" if whole else "why.context.chosen", params)
+
+
+def _beyond_training(site: Site, plan: Plan) -> list[Decision]:
+    train = site.shape.geometry.context_train
+    each = plan.placement.context // plan.placement.n_parallel
+    if not train or each <= train:
+        return []
+    params: dict[str, Param] = {"context": format_context(each), "train": format_context(train)}
+    return [Decision("why.context.beyond", params)]
+
+
+def _cache(wishes: Wishes, plan: Plan) -> Decision:
+    kind = plan.placement.cache_type_k.lower()
+    if wishes.cache_type is not None:
+        return Decision("why.cache.wished", {"type": kind})
+    key = "plain" if kind == "f16" else "quantized"
+    return Decision(f"why.cache.{key}", {"type": kind})
+
+
+def _ubatch(wishes: Wishes, plan: Plan) -> Decision:
+    placement = plan.placement
+    params: dict[str, Param] = {"ubatch": placement.n_ubatch, "batch": placement.n_batch}
+    if wishes.n_ubatch is not None or wishes.n_batch is not None:
+        return Decision("why.ubatch.wished", params)
+    staged = placement.offload_ops and bool(plan.experts_in_ram) and bool(plan.gpus)
+    large = staged and placement.n_ubatch > 512
+    return Decision("why.ubatch.staged" if large else "why.ubatch.usual", params)
+
+
+def _reserve(plan: Plan) -> Decision:
+    """The device that has the least free, as a share of it."""
+    used = [plan.forecast.devices[number] for number in plan.gpus] + [plan.forecast.devices[-1]]
+    tight = min(used, key=lambda row: row.spare_bytes / max(row.total_bytes, 1))
+    params: dict[str, Param] = {
+        "percent": round(plan.reserve_share * 100),
+        "device": "RAM" if tight.device == "host" else f"GPU {tight.device.partition(':')[2]}",
+        "spare": format_gib(abs(tight.spare_bytes)),
+    }
+    if tight.spare_bytes < 0:
+        return Decision("why.reserve.short", params)
+    kept = tight.spare_bytes >= plan.reserve_share * tight.total_bytes
+    return Decision("why.reserve.kept" if kept else "why.reserve.broken", params)

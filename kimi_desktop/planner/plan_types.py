@@ -1,0 +1,161 @@
+"""Wishes and plans as frozen data: what the placement search takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kimi_desktop.base.errors import Param
+from kimi_desktop.planner.types import LoadForecast, ModelShape, Placement
+
+
+class Profile(StrEnum):
+    """What a plan is good at; text keys ``plan.profile.<value>``."""
+
+    SAFE = "safe"
+    """A tenth of every device stays free."""
+    BALANCED = "balanced"
+    LONG_CONTEXT = "long_context"
+    FASTEST = "fastest"
+
+
+class LoadMode(StrEnum):
+    """How weights of main memory are held."""
+
+    MMAP = "mmap"
+    """Pages of the file: loaded once, evictable."""
+    NONE = "none"
+    """Memory of the engine's own; pinned where there is a GPU."""
+    LOCKED = "mmap+mlock"
+    """Pages of the file that other programs cannot push out."""
+
+
+class Numa(StrEnum):
+    """What the engine is told of memory nodes."""
+
+    OFF = ""
+    ISOLATE = "isolate"
+    """Threads stay on the node that the engine starts on."""
+    DISTRIBUTE = "distribute"
+    """Threads and weights over all nodes."""
+
+
+class Fit(StrEnum):
+    """Where a plan's weights are; text keys ``plan.fit.<value>``."""
+
+    IN_VRAM = "in_vram"
+    IN_VRAM_AND_RAM = "in_vram_and_ram"
+    IN_RAM = "in_ram"
+    DISK_BOUND = "disk_bound"
+    """It starts, and reads weights from the disk again and again."""
+    DOES_NOT_FIT = "does_not_fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user wants. None = the planner chooses; anything else is kept as it is."""
+
+    profile: Profile = Profile.SAFE
+    context: int | None = None
+    """Tokens of all slots together."""
+    cache_type: str | None = None
+    """Of K and V alike: f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl."""
+    n_parallel: int = 1
+    n_gpu_layers: int | None = None
+    """The output counts as one layer."""
+    n_cpu_moe: int | None = None
+    n_batch: int | None = None
+    n_ubatch: int | None = None
+    n_threads: int | None = None
+    load_mode: LoadMode | None = None
+    uses_gpus: bool = True
+    """False: the engine was built without GPU support."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why something is as it is, one sentence: text key ``plan.<key>`` and what fills it."""
+
+    key: str
+    params: Mapping[str, Param] = field(default_factory=dict)
+
+
+class Remedy(StrEnum):
+    """What would make a model fit; text keys ``plan.remedy.<value>``."""
+
+    QUANTIZATION = "quantization"
+    CONTEXT = "context"
+    CACHE_TYPE = "cache_type"
+    PROFILE = "profile"
+    FREE_VRAM = "free_vram"
+    FREE_RAM = "free_ram"
+    MORE_RAM = "more_ram"
+    AUTO = "auto"
+    """Leave the layers to the planner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One change after which the model fits."""
+
+    remedy: Remedy
+    params: Mapping[str, Param]
+    seconds_per_token: float | None = None
+    """By the rule of the search; None where it was not planned anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another quantization of the same model."""
+
+    name: str
+    """"UD-Q2_K_XL"."""
+    size_bytes: int
+    shape: ModelShape | None = None
+    """None: only the size is known, and the fit is judged by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenReads:
+    """Bytes that one new token reads, per device."""
+
+    host_bytes: float
+    gpu_bytes: tuple[float, ...]
+    """Per GPU of the machine."""
+
+
+SpeedRule = Callable[[TokenReads], float]
+"""Seconds per token; what the search makes small. Never less for more bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One way to load a model, and why."""
+
+    placement: Placement
+    """Its device numbers count ``gpus``."""
+    gpus: tuple[int, ...]
+    """Numbers of the machine's GPUs that are used, in the engine's order."""
+    n_threads: int
+    load_mode: LoadMode
+    numa: Numa
+    fit: Fit
+    forecast: LoadForecast
+    """All devices of the machine."""
+    reserve_share: float
+    """Of every device, what the plan leaves free."""
+    seconds_per_token: float
+    """By the rule of the search."""
+    decisions: tuple[Decision, ...]
+    experts_in_ram: tuple[int, ...] = ()
+    """Blocks whose experts are in main memory."""
+    missing: tuple[Decision, ...] = ()
+    """What is short, when it does not fit."""
+    alternatives: tuple[Alternative, ...] = ()
+    """The nearest first."""
+
+    @property
+    def fits(self) -> bool:
+        """All of it is in memory, with the reserve kept."""
+        return self.fit not in (Fit.DISK_BOUND, Fit.DOES_NOT_FIT)

@@ -1,0 +1,161 @@
+"""A plan in words and as JSON: the core of the verb ``plan``. Pure; the caller prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kimi_desktop.base.errors import ErrorCode, Param, PlanError
+from kimi_desktop.base.messages import Language, message
+from kimi_desktop.base.terminal import display_width, pad
+from kimi_desktop.base.units import format_gib
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import ModelFacts
+from kimi_desktop.planner.flags import plan_flags
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.placement import find_plan
+from kimi_desktop.planner.plan_types import (
+    Alternative,
+    Decision,
+    Plan,
+    Remedy,
+    Sibling,
+    SpeedRule,
+    Wishes,
+)
+from kimi_desktop.planner.types import DeviceMemory
+
+GAP = "  "
+PARTS = ("weights", "kv", "compute", "overhead", "others", "spare")
+
+
+def plan_model(
+    facts: ModelFacts,
+    machine: Machine,
+    wishes: Wishes,
+    *,
+    rule: SpeedRule | None = None,
+    siblings: Sequence[Sibling] = (),
+) -> Plan:
+    """The plan for a model whose header was read.
+
+    Raises:
+        PlanError: no header, or a wish that no engine can fulfil.
+    """
+    if facts.geometry is None or facts.tensors is None or not facts.geometry.n_layer:
+        raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": facts.name})
+    return find_plan(shape_of(facts), machine, wishes, rule=rule, siblings=siblings)
+
+
+def sentence(decision: Decision, language: Language) -> str:
+    """A decision in words."""
+    return message(f"plan.{decision.key}", language, **decision.params)
+
+
+def remedy_words(alternative: Alternative, language: Language) -> str:
+    """A change that helps, as a part of a sentence."""
+    params: dict[str, Param] = dict(alternative.params)
+    if alternative.remedy is Remedy.PROFILE:
+        params["profile_name"] = message(f"plan.profile.{params['profile']}", language)
+    return message(f"plan.remedy.{alternative.remedy.value}", language, **params)
+
+
+def missing_sentences(plan: Plan, language: Language) -> list[str]:
+    """What is short, and one sentence with all that helps; nothing for a plan that fits."""
+    if plan.fits:
+        return []
+    found = [sentence(decision, language) for decision in plan.missing]
+    words = [remedy_words(alternative, language) for alternative in plan.alternatives]
+    if words:
+        remedies = words[0]
+        for second in words[1:]:
+            remedies = message("plan.remedies", language, first=remedies, second=second)
+        found.append(message("plan.missing.helps", language, remedies=remedies))
+    else:
+        found.append(message("plan.missing.nothing", language))
+    return found
+
+
+def plan_object(plan: Plan, machine: Machine, language: Language) -> dict[str, Any]:
+    """One JSON object. The keys are a promise to other programs: add, never rename."""
+    placement = plan.placement
+    return {
+        "verdict": plan.fit.value,
+        "fits": plan.fits,
+        "exact": plan.forecast.exact,
+        "flags": list(plan_flags(plan, len(machine.gpus))),
+        "context": placement.context,
+        "cache_type": placement.cache_type_k.lower(),
+        "n_gpu_layers": placement.n_gpu_layers,
+        "experts_in_ram": list(plan.experts_in_ram),
+        "gpus": list(plan.gpus),
+        "devices": [_device_object(row) for row in plan.forecast.devices],
+        "sentences": [sentence(decision, language) for decision in plan.decisions],
+        "missing": [sentence(decision, language) for decision in plan.missing],
+        "alternatives": [
+            {
+                "remedy": alternative.remedy.value,
+                **alternative.params,
+                "words": remedy_words(alternative, language),
+            }
+            for alternative in plan.alternatives
+        ],
+    }
+
+
+def plan_lines(
+    plan: Plan, machine: Machine, language: Language, *, program: Sequence[str]
+) -> list[str]:
+    """The plan for a terminal: verdict, a table of devices, reasons, the command line.
+
+    Args:
+        plan: the plan.
+        machine: what it is for.
+        language: of the sentences.
+        program: what stands before the flags: program, ``-m`` and the model.
+    """
+    lines = [message(f"plan.fit.{plan.fit.value}", language), ""]
+    lines += _table(plan.forecast.devices, language)
+    lines.append("")
+    lines += [f"- {text}" for text in missing_sentences(plan, language)]
+    lines += [f"- {sentence(decision, language)}" for decision in plan.decisions]
+    words = [*program, *plan_flags(plan, len(machine.gpus))]
+    return [*lines, "", " ".join(_quoted(word) for word in words)]
+
+
+def _device_object(row: DeviceMemory) -> dict[str, Any]:
+    sizes = dict(zip(PARTS, _sizes(row), strict=True))
+    return {"device": row.device, "name": row.name, "total": row.total_bytes} | sizes
+
+
+def _sizes(row: DeviceMemory) -> tuple[int, ...]:
+    return (
+        row.weights_bytes,
+        row.kv_bytes,
+        row.compute_bytes or 0,
+        row.overhead_bytes or 0,
+        row.others_bytes,
+        row.spare_bytes,
+    )
+
+
+def _table(rows: Sequence[DeviceMemory], language: Language) -> list[str]:
+    heads = [message(f"plan.column.{name}", language) for name in ("device", *PARTS)]
+    cells = [heads]
+    for row in rows:
+        name = row.name if row.device == "host" else f"GPU {row.device[4:]} {row.name}"
+        cells.append([name, *(format_gib(size, unit=False) for size in _sizes(row))])
+    widths = [max(display_width(line[at]) for line in cells) for at in range(len(heads))]
+    return [
+        GAP.join(
+            pad(text, width) if at == 0 else " " * (width - display_width(text)) + text
+            for at, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+
+
+def _quoted(word: str) -> str:
+    """As a POSIX shell reads it."""
+    plain = word and all(letter.isalnum() or letter in "-_./,:=@%+" for letter in word)
+    return word if plain else "'" + word.replace("'", "'\\''") + "'"
