@@ -16,9 +16,9 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.chat.terminal_output import JsonOutput, PlainOutput
 from kimi_desktop.core import Core
-from kimi_desktop.models.choose import choose_model, default_model
+from kimi_desktop.models.choose import choose_model
 from kimi_desktop.models.library import Library
-from kimi_desktop.models.types import LocalModel
+from kimi_desktop.models.types import LocalModel, default_model
 from kimi_desktop.planner.cache import kv_bytes_per_token
 
 POLL_S = 0.2
@@ -47,6 +47,8 @@ def find_model(core: Core, wanted: str | None) -> LocalModel:
         model = default_model(models, core.store.settings.models.selected)
         if model is None:
             raise ModelError(ErrorCode.NO_MODEL)
+        if model.problem is not None:
+            raise model.problem
         return model
     path = Path(wanted).expanduser()
     if path.is_file():

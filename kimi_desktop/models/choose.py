@@ -10,20 +10,6 @@ from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.models.types import LocalModel, ModelState
 
 
-def startable(models: Iterable[LocalModel]) -> tuple[LocalModel, ...]:
-    """The models that an engine can be given."""
-    return tuple(model for model in models if model.state is ModelState.READY)
-
-
-def default_model(models: Iterable[LocalModel], preferred: str) -> LocalModel | None:
-    """The preferred one by id, else the first that is no demo, else the demo, else None."""
-    ready = startable(models)
-    for model in ready:
-        if model.id == preferred:
-            return model
-    return min(ready, key=lambda model: model.is_starter, default=None)
-
-
 def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
     """The one model that ``wanted`` names: its path, its name, or a part that only it has.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -84,6 +85,19 @@ class LocalModel:
     def family(self) -> str:
         """Models of one family differ by quantization alone (the quantization slider)."""
         return self.facts.name if self.facts else self.title
+
+
+def default_model(models: Iterable[LocalModel], preferred: str) -> LocalModel | None:
+    """The preferred one by id, else the first ready one that is no demo, else the demo, else None.
+
+    One rule for the window and the terminal: what Start starts when nothing was chosen yet.
+    """
+    rows = tuple(models)
+    for model in rows:
+        if model.id == preferred:
+            return model
+    ready = (model for model in rows if model.state is ModelState.READY)
+    return min(ready, key=lambda model: model.is_starter, default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.backends.types import EngineState, EngineStatus
-from kimi_desktop.models.types import LocalModel
+from kimi_desktop.models.types import LocalModel, default_model
 from kimi_desktop.ui.widgets.chip import Dot
 
 DOTS = {
@@ -44,12 +44,9 @@ def state_word(status: EngineStatus) -> str:
 def loaded_model(
     status: EngineStatus, models: tuple[LocalModel, ...], selected: str
 ) -> LocalModel | None:
-    """The model that the engine has (or tried), else the one that the user chose."""
+    """The model that the engine has (or tried), else what Start would start."""
     if status.settings is not None and status.state is not EngineState.STOPPED:
         for model in models:
             if model.path == status.settings.model_path:
                 return model
-    for model in models:
-        if model.id == selected:
-            return model
-    return None
+    return default_model(models, selected)

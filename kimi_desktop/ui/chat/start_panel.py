@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetrics, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineState, EngineStatus
-from kimi_desktop.models.types import LocalModel, ModelState
+from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import ALIVE, USABLE, loaded_model, state_word
 from kimi_desktop.ui.theme import color, tokens, ui_font
@@ -73,9 +73,7 @@ class StartPanel(QWidget):
         """Look at the library and the engine again."""
         services = self._bridge.services
         status, models = services.engine.status, services.models.models
-        ready = [model for model in models if model.state is ModelState.READY]
         model = loaded_model(status, models, self._bridge.settings.models.selected)
-        model = model or (ready[0] if ready else None)
         self._stack.setCurrentIndex(0 if model is None else 1)
         if model is not None:
             self._show_model(model, status)
