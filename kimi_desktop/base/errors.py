@@ -64,6 +64,7 @@ class ErrorCode(StrEnum):
     STARTER_DAMAGED = "models.starter_damaged"
     MODEL_NOT_SAVED = "models.not_saved"
     MODEL_NO_SPACE = "models.no_space"
+    CATALOGUE_DAMAGED = "models.catalogue_damaged"
 
     # plans
     PLAN_BAD_WISH = "plan.bad_wish"

@@ -127,6 +127,14 @@ TEXTS: dict[str, Text] = {
         "Free some space, or choose a models folder on another drive.",
         "请释放空间，或选择其他磁盘上的模型文件夹。",
     ),
+    "models.catalogue_damaged": Text(
+        "The catalogue of models has a mistake in {path}: {field} is {value}.",
+        "模型目录文件 {path} 有误：{field} 为 {value}。",
+    ),
+    "models.catalogue_damaged.next": Text(
+        "Install Kimi Desktop again; models on this computer work without the catalogue.",
+        "请重新安装 Kimi Desktop；本机上的模型无需目录也能使用。",
+    ),
     "models.starter_missing": Text(
         "The starter model is not installed: {package} is missing.",
         "起步模型未安装：缺少 {package}。",
