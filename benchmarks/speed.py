@@ -50,7 +50,6 @@ PRIORS: dict[str, tuple[float, float]] = {
     "ktransformers": (0.81, 0.25),
     "core_gb_s": (14.0, 0.4),
     "host_layer_ms": (0.175, 0.5),
-    "cpu_layer_ms": (0.05, 0.5),
     "gpu_layer_ms": (0.06, 0.5),
     "unified_layer_ms": (0.05, 0.5),
     "tensor_layer_ms": (0.14, 0.5),

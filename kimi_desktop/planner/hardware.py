@@ -126,10 +126,13 @@ def hardware_table() -> HardwareTable:
 
 
 def host_speed(machine: Machine, measured_bytes_per_s: float | None = None) -> HostSpeed:
-    """Processors and memory of a machine."""
+    """Processors and memory of a machine; a measurement of now goes before one in the machine."""
     cpu = machine.cpu
     row = hardware_table().processor(cpu.model)
-    specified = row.memory_bytes_per_s * max(cpu.sockets, 1) if row else None
+    specified = machine.memory.read_bytes_per_s_theoretical
+    if specified is None and row is not None:
+        specified = row.memory_bytes_per_s * max(cpu.sockets, 1)
+    measured_bytes_per_s = measured_bytes_per_s or machine.memory.read_bytes_per_s_measured
     is_guess = not (specified or measured_bytes_per_s)
     if is_guess:
         specified = guessed_memory_bytes_per_s(machine.memory.total_bytes / GIB, cpu.model)

@@ -185,7 +185,7 @@ def _fixed_parts(setup: SpeedInput, factors: Factors) -> Iterable[Part]:
     elif setup.split is Split.TENSORS:
         name = "tensor_layer_ms"
     elif work.host_bytes:
-        name = "host_layer_ms" if on_gpus else "cpu_layer_ms"
+        name = "host_layer_ms"
     else:
         name = "gpu_layer_ms"
     counts = [(name, work.n_layer)]

@@ -41,8 +41,6 @@ class Factors:
     # milliseconds per token
     host_layer_ms: float
     """A layer with a part on the processors."""
-    cpu_layer_ms: float
-    """A layer of a model that is on the processors as a whole."""
     gpu_layer_ms: float
     unified_layer_ms: float
     tensor_layer_ms: float

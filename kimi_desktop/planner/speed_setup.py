@@ -6,6 +6,7 @@ token reads ``used / all``, of the token embedding one row, of everything else a
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.geometry import LayerKind, TensorTable
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.hardware import gpu_speed, hardware_table, host_speed
+from kimi_desktop.planner.plan_types import Plan, SpeedRule, TokenReads
+from kimi_desktop.planner.speed import decode_parts
+from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
 from kimi_desktop.planner.speed_types import (
     EngineKind,
     FileWork,
@@ -133,12 +137,83 @@ def speed_input(
             missing_bytes=min(max(-host.spare_bytes, 0), host.weights_bytes),
             gpu_bytes=int(sum(whole[number] for number in range(len(split)))),
             read_bytes_per_token=int(routed or sum(sizes.values())),
-            disk_bytes_per_s=rates.disk,
+            disk_bytes_per_s=rates.disk or _disk_bytes_per_s(machine),
         ),
         engine=EngineKind.LLAMA_CPP,
         is_unified=is_unified,
         is_estimate=not forecast.exact,
     )
+
+
+def plan_input(
+    shape: ModelShape,
+    plan: Plan,
+    machine: Machine,
+    *,
+    rates: MeasuredRates = MeasuredRates(),
+    kept_tokens: int = 1024,
+) -> SpeedInput:
+    """The same for a plan of the placement search, which may leave GPUs out."""
+    used = dataclasses.replace(machine, gpus=tuple(machine.gpus[number] for number in plan.gpus))
+    return speed_input(
+        shape,
+        plan.placement,
+        used,
+        plan.forecast,
+        uses_gpus=bool(plan.gpus) or machine.gpu_note == "apple",
+        rates=rates,
+        kept_tokens=kept_tokens,
+    )
+
+
+def speed_rule(
+    shape: ModelShape,
+    machine: Machine,
+    *,
+    rates: MeasuredRates = MeasuredRates(),
+    factors: Factors | None = None,
+) -> SpeedRule:
+    """The decode forecast as the placement search asks for it: seconds per token of bytes.
+
+    The rates are worked out once, since a search asks some thousand times.
+    """
+    factors = factors or shipped_speed_data().factors
+    gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus)
+    geometry = shape.geometry
+    recurrent = sum(kind is LayerKind.RECURRENT for kind in geometry.layers)
+    gib = 2**30
+
+    def seconds(host_bytes: int, gpu_bytes: tuple[int, ...]) -> float:
+        work = TokenWork(host_bytes, gpu_bytes, 0.0, 0.0, geometry.n_layer_main, recurrent)
+        setup = SpeedInput(host_speed(machine, rates.ram), gpus, work)
+        return sum(part.seconds for part in decode_parts(setup, factors))
+
+    nothing = (0,) * len(gpus)
+    units = [tuple(gib * (other == one) for other in range(len(gpus))) for one in range(len(gpus))]
+    on_gpu = seconds(0, nothing)  # the fixed times of one GPU, without reading anything
+    alone = seconds(gib, nothing)
+    per_gpu = tuple((seconds(0, unit) - on_gpu) / gib for unit in units)
+    both = seconds(gib, units[0]) - gib * per_gpu[0] if units else alone
+    hop = seconds(0, (gib,) * len(gpus)) - gib * math.fsum(per_gpu) - on_gpu if gpus else 0.0
+    hop /= max(len(gpus) - 1, 1)
+    fixed_alone = seconds(1, nothing)
+    per_host = (alone - fixed_alone) / (gib - 1)
+    fixed_both = both - gib * per_host
+
+    def rule(reads: TokenReads) -> float:
+        count = sum(1 for size in reads.gpu_bytes if size)
+        fixed = on_gpu
+        if reads.host_bytes:
+            fixed = fixed_both if count else fixed_alone
+        time = fixed + max(count - 1, 0) * hop + reads.host_bytes * per_host
+        return time + sum(a * b for a, b in zip(reads.gpu_bytes, per_gpu, strict=True))
+
+    return rule
+
+
+def _disk_bytes_per_s(machine: Machine) -> float | None:
+    found = (disk.read_bytes_per_s_measured for disk in machine.disks)
+    return next((rate for rate in found if rate), None)
 
 
 def _shared_gpu(machine: Machine) -> GpuSpeed:

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kimi_desktop.planner.memory import forecast, shape_of
+from kimi_desktop.planner.placement import find_plan
+from kimi_desktop.planner.plan_types import TokenReads, Wishes
 from kimi_desktop.planner.speed import decode_parts, forecast_speed, load_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import shipped_speed_data
-from kimi_desktop.planner.speed_setup import MeasuredRates, speed_input
+from kimi_desktop.planner.speed_setup import MeasuredRates, plan_input, speed_input, speed_rule
 from kimi_desktop.planner.speed_types import (
     Band,
     EngineKind,
@@ -26,6 +28,7 @@ from kimi_desktop.planner.speed_types import (
     TokenWork,
 )
 from kimi_desktop.planner.types import ALL_LAYERS, EVERY_BLOCK, Placement
+from tests.support.machines import disk as real_disk
 from tests.support.machines import gpu as real_gpu
 from tests.support.machines import machine as real_machine
 from tests.support.machines import memory
@@ -40,7 +43,7 @@ ROUND = dataclasses.replace(
     SHIPPED.factors,
     gpu=0.5, gpu_tensor=0.5, unified=0.5, ram=0.5, ram_specified=0.8, ram_trust=0.5,
     sockets_specified=0.5, sockets_measured=0.75, i_quant=0.9, ktransformers=0.8, core_gb_s=1000.0,
-    host_layer_ms=0.2, cpu_layer_ms=0.1, gpu_layer_ms=0.05, unified_layer_ms=0.04,
+    host_layer_ms=0.2, gpu_layer_ms=0.05, unified_layer_ms=0.04,
     tensor_layer_ms=0.15, recurrent_layer_ms=0.5, hop_ms=1.0, node_ms=5.0,
     gpu_compute=0.25, unified_compute=0.1, core_gflops=50.0, amx=2.0, pcie=0.8,
     disk_load=0.5, disk_random=0.25,
@@ -153,13 +156,13 @@ def test_processors_alone_wait_for_arithmetic_or_for_memory() -> None:
     setup = hybrid(gpus=(), work=work, prompt=PromptWork())
     parts = prompt_parts(setup, ROUND, 512)
     assert sum(part.seconds for part in parts) == pytest.approx(
-        512 * 40e9 / (32 * 50e9) + 50 * 0.1e-3
+        512 * 40e9 / (32 * 50e9) + 50 * 0.2e-3
     )
     with_amx = dataclasses.replace(setup.host, has_amx=True)
     faster = prompt_parts(dataclasses.replace(setup, host=with_amx), ROUND, 512)
     assert sum(p.seconds for p in faster) < 0.6 * sum(p.seconds for p in parts)
     few = prompt_parts(setup, ROUND, 2)  # two tokens: the weights twice, at most
-    assert sum(p.seconds for p in few) == pytest.approx(20 / 250 + 50 * 0.1e-3, rel=1e-3)
+    assert sum(p.seconds for p in few) == pytest.approx(20 / 250 + 50 * 0.2e-3, rel=1e-3)
 
 
 def test_loading_waits_for_the_disk_or_for_the_link() -> None:
@@ -337,3 +340,62 @@ def test_an_apple_chip_shares_its_memory() -> None:
         assert rate is None or setup.gpus[0].memory_bytes_per_s == rate
         assert (setup.gpus[0].known is Known.ASSUMED) == (rate is None)
         assert forecast_speed(setup).decode_tps.bottleneck is Resource.GPU_MEMORY
+
+
+# plans of the placement search
+
+
+@pytest.mark.parametrize(
+    "name", ["kimi-k2.6.q4_x", "kimi-linear-48b.q4_k_m", "llama-3.1-8b.q4_k_m"]
+)
+@pytest.mark.parametrize("vram", [(), (24.0,), (80.0, 48.0, 24.0)])
+def test_the_rule_of_the_search_is_the_forecast(name: str, vram: tuple[float, ...]) -> None:
+    """The same seconds per token, whichever way one asks."""
+    shape = shape_of(model_facts(name))
+    rates = (1792 * GB, 960 * GB, 936 * GB)
+    found = real_machine(
+        gpus=tuple(
+            real_gpu(number, size, memory_bytes_per_s=rates[number])
+            for number, size in enumerate(vram)
+        )
+    )
+    rule = speed_rule(shape, found)
+    plan = find_plan(shape, found, Wishes(context=8192), rule=rule)
+    setup = plan_input(shape, plan, found, kept_tokens=4096)
+    assert len(setup.gpus) == len(plan.gpus)
+    exact = sum(part.seconds for part in decode_parts(setup, SHIPPED.factors))
+    assert plan.seconds_per_token == pytest.approx(exact, rel=0.02)
+
+
+@given(
+    host=st.integers(0, 10**12),
+    on_gpus=st.tuples(st.integers(0, 10**11), st.integers(0, 10**11)),
+    more=st.integers(0, 10**11),
+    where=st.integers(0, 2),
+)
+def test_the_rule_never_gives_less_for_more_bytes(
+    host: int, on_gpus: tuple[int, int], more: int, where: int
+) -> None:
+    found = real_machine(gpus=(real_gpu(0), real_gpu(1, memory_bytes_per_s=936 * GB)))
+    rule = speed_rule(shape_of(model_facts("qwen3-30b-a3b.q4_k_m")), found)
+    sizes = [host, *on_gpus]
+    before = rule(TokenReads(sizes[0], tuple(sizes[1:])))
+    sizes[where] += more
+    assert rule(TokenReads(sizes[0], tuple(sizes[1:]))) >= before * (1 - 1e-12)
+    assert before > 0
+
+
+def test_measurements_of_the_machine_are_used() -> None:
+    rated = dataclasses.replace(
+        memory(755.4), read_bytes_per_s_measured=300.0 * GB, read_bytes_per_s_theoretical=400.0 * GB
+    )
+    quick = dataclasses.replace(real_disk(), read_bytes_per_s_measured=7.0 * GB)
+    setup = placed(EVERY_BLOCK, memory=rated)
+    assert setup.host.measured_bytes_per_s == 300.0 * GB
+    assert setup.host.specified_bytes_per_s == 400.0 * GB
+    assert setup.file.disk_bytes_per_s == 6.0 * GB  # measured just now
+    shape = shape_of(model_facts("qwen3-0.6b.q8_0"))
+    placement = Placement(context=4096, n_gpu_layers=ALL_LAYERS)
+    found = real_machine(disks=(real_disk(), quick))
+    kept = speed_input(shape, placement, found, forecast(shape, placement, found))
+    assert kept.file.disk_bytes_per_s == 7.0 * GB
