@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
 
+from kimi_desktop.base.units import GIB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
 from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
 from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
-from kimi_desktop.planner.reads import gpu_bytes_per_s, token_reads
-from kimi_desktop.planner.spread import spread_experts, spread_whole
+from kimi_desktop.planner.reads import TYPICAL_DEPTH, gpu_bytes_per_s, token_reads
+from kimi_desktop.planner.spread import Reads, spread_experts, spread_whole
 from kimi_desktop.planner.types import HOST, ModelShape, Placement
 from kimi_desktop.planner.weights import LayerBytes, layer_bytes, layer_devices, weights_by_device
 
@@ -100,6 +101,18 @@ class Site:
         everything = Placement(context=1, n_gpu_layers=len(self.layers))
         return weights_by_device(self.shape, everything, (1.0,)).bytes[HOST]
 
+    @cached_property
+    def seconds_per_byte(self) -> tuple[tuple[float, ...], float]:
+        """What one more byte costs by the rule, per GPU and in main memory."""
+        n_gpu = len(self.machine.gpus)
+        nothing = self.rule(TokenReads(0.0, (0.0,) * n_gpu))
+        on_gpus = []
+        for number in range(n_gpu):
+            reads = tuple(float(GIB) if at == number else 0.0 for at in range(n_gpu))
+            on_gpus.append((self.rule(TokenReads(0.0, reads)) - nothing) / GIB)
+        on_host = self.rule(TokenReads(float(GIB), (0.0,) * n_gpu)) - nothing
+        return tuple(on_gpus), on_host / GIB
+
     @property
     def n_layers(self) -> int:
         """With the output."""
@@ -126,14 +139,13 @@ class Site:
 
     def whole(self, count: int, base: Placement) -> Candidate | None:
         """Everything on the ``count`` fastest GPUs."""
-        gpus = self.order[:count]
+        gpus, budgets = self._with_room(self.order[:count], base)
         cache = self.cache_bytes(base)
         costs = [
             layer.dense_gpu + layer.experts_gpu + size
             for layer, size in zip(self.layers, cache, strict=True)
         ]
-        budgets = self.budgets(gpus, base)
-        if not gpus or min(budgets) <= 0 or sum(costs) > sum(budgets):
+        if not gpus or sum(costs) > sum(budgets):
             return None
         placement = dataclasses.replace(base, n_gpu_layers=self.n_layers)
         counts = self._split(placement, budgets, costs, gpus)
@@ -143,23 +155,26 @@ class Site:
 
     def staged(self, count: int, base: Placement) -> Candidate | None:
         """All layers on the ``count`` fastest GPUs, as many experts with them as fit."""
-        gpus = self.order[:count]
-        budgets = self.budgets(gpus, base)
-        if not gpus or not self.expert_blocks or min(budgets) <= 0:
-            return None
+        gpus = self.order[:count] if self.expert_blocks else ()
         cache = self.cache_bytes(base)
         placement = dataclasses.replace(base, n_gpu_layers=self.n_layers)
-        rooms = list(budgets)
-        # Graphs of GPUs with and without experts differ; room is kept for the larger.
-        for blocks in (self.n_layers, self.expert_blocks[0] + 1):
-            compute = self._compute(
-                dataclasses.replace(placement, n_cpu_moe=blocks), tuple(budgets), self.n_layers
-            )
-            for at, budget in enumerate(budgets):
-                rooms[at] = min(rooms[at], budget - compute.get(at, 0))
         dense = [layer.dense_gpu + size for layer, size in zip(self.layers, cache, strict=True)]
-        spread = spread_experts(dense, self.experts, rooms)
-        if spread is None:
+        spread = None
+        while gpus:
+            gpus, budgets = self._with_room(gpus, base)
+            rooms = self._rooms_staged(placement, budgets)
+            # A GPU that cannot even hold a layer beside its working memory only stands in the way.
+            useful = tuple(g for g, room in zip(gpus, rooms, strict=True) if room >= min(dense))
+            if useful == gpus:
+                reads = self._reads(gpus, base, cache)
+                spread = spread_experts(dense, self.experts, rooms, reads)
+                if spread is None:
+                    return None
+                useful = tuple(g for g, n in zip(gpus, spread.counts, strict=True) if n)
+                if useful == gpus:
+                    break
+            gpus = useful
+        if spread is None or not gpus:
             return None
         in_ram = frozenset(self.expert_blocks) - spread.experts_on_gpu
         in_ram = in_ram or frozenset(self.expert_blocks[:1])  # else it would be the way ``whole``
@@ -167,13 +182,13 @@ class Site:
             placement = dataclasses.replace(placement, n_cpu_moe=max(in_ram) + 1)
         else:
             placement = dataclasses.replace(placement, overrides=(experts_rule(in_ram),))
-        return self._candidate(Way.EXPERTS_IN_RAM, placement, (gpus, spread.counts), in_ram, cache)
+        on = (gpus, spread.counts)
+        return self._candidate(Way.EXPERTS_IN_RAM, placement, on, in_ram, cache)
 
     def partial(self, count: int, base: Placement) -> Candidate | None:
         """As many layers as fit onto the ``count`` fastest GPUs, from the back, experts in RAM."""
-        gpus = self.order[:count]
-        budgets = self.budgets(gpus, base)
-        if not gpus or min(budgets) <= 0:
+        gpus, budgets = self._with_room(self.order[:count], base)
+        if not gpus:
             return None
         cache = self.cache_bytes(base)
         in_ram = frozenset(self.expert_blocks)
@@ -195,7 +210,8 @@ class Site:
         found = placed(low) if low else None
         if found is None:
             return None
-        return self._candidate(Way.LAYERS_IN_RAM, found[0], (gpus, found[1]), in_ram, cache)
+        on = (gpus, found[1])
+        return self._candidate(Way.LAYERS_IN_RAM, found[0], on, in_ram, cache)
 
     def without_gpu(self, base: Placement) -> Candidate:
         """Everything in main memory."""
@@ -224,6 +240,42 @@ class Site:
         return self._candidate(Way.AS_WISHED, base, (gpus, counts), in_ram, cache)
 
     # parts
+
+    def _with_room(
+        self, gpus: tuple[int, ...], base: Placement
+    ) -> tuple[tuple[int, ...], list[float]]:
+        """Those that have anything left for the model, and their budgets."""
+        budgets = self.budgets(gpus, base)
+        found = [(gpu, room) for gpu, room in zip(gpus, budgets, strict=True) if room > 0]
+        return tuple(gpu for gpu, _ in found), [room for _, room in found]
+
+    def _rooms_staged(self, placement: Placement, budgets: Sequence[float]) -> list[float]:
+        """What is left for layers and experts, per GPU, with experts on both sides.
+
+        Graphs of GPUs with and without experts differ; room is kept for the larger.
+        """
+        rooms = list(budgets)
+        for blocks in (self.n_layers, self.expert_blocks[0] + 1):
+            compute = self._compute(
+                dataclasses.replace(placement, n_cpu_moe=blocks), tuple(budgets), self.n_layers
+            )
+            for at, budget in enumerate(budgets):
+                rooms[at] = min(rooms[at], budget - compute.get(at, 0))
+        return rooms
+
+    def _reads(self, gpus: Sequence[int], base: Placement, cache: Sequence[int]) -> Reads:
+        geometry = self.shape.geometry
+        depth = min(1.0, TYPICAL_DEPTH / base.context)
+        on_gpus, on_host = self.seconds_per_byte
+        return Reads(
+            [
+                layer.dense_gpu + size * depth
+                for layer, size in zip(self.layers, cache, strict=True)
+            ],
+            geometry.n_expert_used / max(geometry.n_expert, 1),
+            [on_gpus[number] for number in gpus],
+            on_host,
+        )
 
     def _split(
         self,
@@ -261,7 +313,8 @@ class Site:
         cache: Sequence[int],
     ) -> Candidate:
         """Priced; ``on`` are the GPUs and their counts of layers."""
-        gpus, counts = on
+        used = [(gpu, count) for gpu, count in zip(*on, strict=True) if count]
+        gpus, counts = tuple(gpu for gpu, _ in used), [count for _, count in used]
         if len(gpus) > 1:
             placement = dataclasses.replace(placement, tensor_split=tuple(map(float, counts)))
         split = placement.tensor_split or ((1.0,) if gpus else ())

@@ -36,7 +36,7 @@ PROMPT_PRICE = 0.30
 """The same before another cache type or a shorter context brings that back."""
 SMALL_UBATCH = 512
 SMALL_UBATCH_PRICE = 0.03
-MORE_SETTLING = 6
+MORE_SETTLING = 8
 """How often a plan is corrected by its exact forecast, at most."""
 DEFAULT_CONTEXT = 8_192
 """For a model that does not say what it was trained for."""
@@ -160,7 +160,8 @@ class _Search:
             if not over or candidate.way is Way.AS_WISHED:
                 break
             for number, excess in over.items():
-                self.site.margins[number] = self.site.margins.get(number, 0) + excess
+                # Compute buffers jump with the split, so that a margin may bring the next excess.
+                self.site.margins[number] = 2 * self.site.margins.get(number, 0) + excess
         self.site.margins.clear()
         return self._plan(candidate, memory)
 

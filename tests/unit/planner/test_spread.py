@@ -7,9 +7,16 @@ from itertools import combinations, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kimi_desktop.planner.spread import fill, spread_experts, spread_whole
+from kimi_desktop.planner.spread import Reads, Spread, fill, spread_whole
+from kimi_desktop.planner.spread import spread_experts as spread_by_time
 
 sizes = st.integers(1, 40)
+
+
+def spread_experts(dense: list[int], experts: list[int], budgets: list[int]) -> Spread | None:
+    """On GPUs that are equally fast, beside a slow main memory."""
+    reads = Reads(dense, 0.5, [1.0] * len(budgets), 10.0)
+    return spread_by_time(dense, experts, budgets, reads)
 
 
 def test_a_faster_gpu_is_filled_first() -> None:
