@@ -170,6 +170,17 @@ def gpu_speed(gpu: Gpu, measured_pcie_bytes_per_s: float | None = None) -> GpuSp
     )
 
 
+def shared_gpu_speed(machine: Machine) -> GpuSpeed:
+    """The graphics part of a chip that shares main memory."""
+    table = hardware_table()
+    names = (*(gpu.name for gpu in machine.gpus), machine.cpu.model)
+    row = next((row for name in names if (row := table.gpu(name))), None)
+    if row is not None:
+        return GpuSpeed(row.memory_bytes_per_s, Known.SPECIFIED, row.flops)
+    specified = host_speed(machine).specified_bytes_per_s
+    return GpuSpeed(specified or table.guesses["ram_gb_s"] * GB, Known.ASSUMED)
+
+
 def count_in(text: str) -> int:
     """How many a text speaks of: "2x EPYC 9355" are two, "2-3x RTX 3090" at least two."""
     found = _TIMES.match(text)

@@ -12,19 +12,16 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kimi_desktop.base.units import GB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.geometry import LayerKind, TensorTable
 from kimi_desktop.planner.cache import cache_by_device
-from kimi_desktop.planner.hardware import gpu_speed, hardware_table, host_speed
+from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed
 from kimi_desktop.planner.plan_types import Plan, SpeedRule, TokenReads
 from kimi_desktop.planner.speed import decode_parts
 from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
 from kimi_desktop.planner.speed_types import (
     EngineKind,
     FileWork,
-    GpuSpeed,
-    Known,
     PromptWork,
     SpeedInput,
     TokenWork,
@@ -112,7 +109,7 @@ def speed_input(
     gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus[: len(split)])
     is_unified = uses_gpus and machine.gpu_note == "apple"
     if is_unified:
-        gpus = (_shared_gpu(machine),)
+        gpus = (shared_gpu_speed(machine),)
     host = forecast.devices[-1]
     can_stage = bool(split) and placement.offload_ops
     file_bytes = sum(tensor.size_bytes for tensor in shape.tensors)
@@ -214,16 +211,6 @@ def speed_rule(
 def _disk_bytes_per_s(machine: Machine) -> float | None:
     found = (disk.read_bytes_per_s_measured for disk in machine.disks)
     return next((rate for rate in found if rate), None)
-
-
-def _shared_gpu(machine: Machine) -> GpuSpeed:
-    """The graphics part of a chip that shares main memory."""
-    table = hardware_table()
-    row = table.gpu(machine.cpu.model)
-    if row is not None:
-        return GpuSpeed(row.memory_bytes_per_s, Known.SPECIFIED, row.flops)
-    specified = host_speed(machine).specified_bytes_per_s
-    return GpuSpeed(specified or table.guesses["ram_gb_s"] * GB, Known.ASSUMED)
 
 
 @lru_cache(maxsize=64)

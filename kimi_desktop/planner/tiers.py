@@ -103,7 +103,7 @@ def tier_sentence(machine: Machine, language: Language) -> str:
     return message("forecast.tier", language, head=head, reach=reach)
 
 
-def _is_unified(machine: Machine) -> bool:
+def shares_memory(machine: Machine) -> bool:
     """Apple, or a chip whose graphics is known to share main memory."""
     if machine.gpu_note == "apple":
         return True
@@ -120,7 +120,7 @@ def _build(machine: Machine) -> Build:
     found = (
         (Build.SERVER, find_tier(machine) is Tier.SERVER),
         (Build.TIGHT_SERVER, vram >= K26_NATIVE_BYTES),
-        (Build.UNIFIED, _is_unified(machine)),
+        (Build.UNIFIED, shares_memory(machine)),
         (Build.BIG_CARD, largest >= BIG_CARD_BYTES),
         (Build.CARD, largest >= USEFUL_VRAM_BYTES),
         (Build.SMALL_CARD, largest > 0),
@@ -135,7 +135,7 @@ def _reach(machine: Machine) -> Reach:
     if memory >= K3_LOSSLESS_BYTES:
         return Reach.K3_LOSSLESS
     if memory >= K3_1BIT_BYTES and tier is not Tier.SERVER:
-        has_trunk = machine.vram_total_bytes >= K3_TRUNK_BYTES or _is_unified(machine)
+        has_trunk = machine.vram_total_bytes >= K3_TRUNK_BYTES or shares_memory(machine)
         return Reach.K3_1BIT if has_trunk else Reach.K3_1BIT_SLOW
     by_tier = {
         Tier.SERVER: Reach.K26_IN_VRAM,
