@@ -59,7 +59,7 @@ def forecast_speed(
     prompt = prompt_parts(setup, factors, max(prompt_tokens, 1))
     load = load_parts(setup, factors)
     token_s, prompt_s = _total(decode), _total(prompt)
-    is_disk = _largest(decode) is Resource.DISK
+    is_disk = Resource.DISK in (_largest(decode), _largest(prompt))
     decode_sigma = _sigma(setup, factors, spread, spread.decode, is_disk=is_disk)
     prompt_sigma = _sigma(setup, factors, spread, spread.prefill, is_disk=is_disk)
     first = (*prompt, *decode)
@@ -114,14 +114,17 @@ def load_parts(setup: SpeedInput, factors: Factors) -> tuple[Part, ...]:
 # parts of a token
 
 
-def _disk_parts(setup: SpeedInput, factors: Factors) -> Iterable[Part]:
-    """Experts that no memory holds come from the disk each time that they are needed."""
+def _disk_parts(setup: SpeedInput, factors: Factors, tokens: int = 1) -> Iterable[Part]:
+    """Experts that no memory holds come from the disk each time that they are needed.
+
+    The tokens of a micro-batch share them; together they need the whole file at most.
+    """
     file = setup.file
     if file.missing_bytes <= 0 or file.file_bytes <= 0:
         return ()
     disk = file.disk_bytes_per_s or hardware_table().guesses["disk_gb_s"] * GB
     share = min(file.missing_bytes / file.file_bytes, 1.0)
-    size = share * file.read_bytes_per_token
+    size = share * min(tokens * file.read_bytes_per_token, file.file_bytes)
     return (_read(Resource.DISK, size, disk * factors.disk_random, "disk_random"),)
 
 
@@ -210,6 +213,7 @@ def _batch_parts(setup: SpeedInput, factors: Factors, tokens: int) -> Iterable[P
     has_gpu = bool(setup.gpus)
     staged = has_gpu and prompt.staged_bytes > 0 and tokens >= prompt.staged_from_tokens
     gpu_flops = tokens * work.gpu_flops
+    yield from _disk_parts(setup, factors, tokens)
     yield from _fixed_parts(setup, factors)
     if staged or setup.is_unified:
         gpu_flops += tokens * work.host_flops

@@ -133,6 +133,11 @@ def test_a_file_larger_than_all_memory_is_bound_by_the_disk() -> None:
     assert found.decode_tps.likely < 0.3
     assert found.decode_tps.high / found.decode_tps.low > 5  # nobody knows the page cache
     assert not forecast_speed(hybrid(), factors=ROUND).is_disk_bound
+    # A micro-batch needs every expert: the missing half of the file, at a quarter of 6 GB/s.
+    batch = prompt_parts(hybrid(file=file), ROUND, 512)
+    disk = sum(part.seconds for part in batch if part.resource is Resource.DISK)
+    assert disk == pytest.approx(210 / 1.5)
+    assert found.prefill_tps.bottleneck is Resource.DISK
 
 
 def test_a_prompt_waits_for_weights_that_come_over_pcie() -> None:
