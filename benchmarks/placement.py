@@ -31,7 +31,7 @@ from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import Plan, Profile, Sibling, Wishes
-from kimi_desktop.planner.report import missing_sentences, plan_object, sentence
+from kimi_desktop.planner.report import missing_sentences, plan_object, plan_speed, sentence
 
 RUNS = 5
 """The first is reported beside the median: caches are cold then."""
@@ -94,7 +94,8 @@ class Bench:
         assert plan is not None
         row = {key: case[key] for key in ("id", "machine", "model", "mix") if key in case}
         row |= {"ms": round(sorted(took)[RUNS // 2], 2), "first_ms": round(took[0], 2)}
-        row |= plan_object(plan, machine, Language.EN)
+        speed = plan_speed(shape_of(facts), plan, machine)
+        row |= plan_object(plan, machine, Language.EN, speed=speed)
         row["sentences"] = [
             *missing_sentences(plan, Language.EN),
             *(sentence(decision, Language.EN) for decision in plan.decisions),

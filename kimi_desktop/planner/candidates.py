@@ -16,9 +16,10 @@ from kimi_desktop.base.units import GIB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
+from kimi_desktop.planner.hardware import gpu_speed
 from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
 from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
-from kimi_desktop.planner.reads import TYPICAL_DEPTH, gpu_bytes_per_s, token_reads
+from kimi_desktop.planner.reads import TYPICAL_DEPTH, token_reads
 from kimi_desktop.planner.spread import Reads, spread_experts, spread_whole
 from kimi_desktop.planner.types import HOST, ModelShape, Placement
 from kimi_desktop.planner.weights import LayerBytes, layer_bytes, layer_devices, weights_by_device
@@ -76,9 +77,14 @@ class Site:
         if not self.uses_gpus:
             return ()
         gpus = self.machine.gpus
-        rates = gpu_bytes_per_s(self.machine)
+        rates = self.gpu_rates
         found = [number for number, gpu in enumerate(gpus) if gpu.vram_total_bytes > 0]
         return tuple(sorted(found, key=lambda n: (-rates[n], -gpus[n].vram_free_bytes, n)))
+
+    @cached_property
+    def gpu_rates(self) -> tuple[float, ...]:
+        """Bandwidth of every GPU's memory, in bytes per second."""
+        return tuple(gpu_speed(gpu).memory_bytes_per_s for gpu in self.machine.gpus)
 
     @cached_property
     def layers(self) -> tuple[LayerBytes, ...]:
@@ -103,15 +109,18 @@ class Site:
 
     @cached_property
     def seconds_per_byte(self) -> tuple[tuple[float, ...], float]:
-        """What one more byte costs by the rule, per GPU and in main memory."""
+        """What one more byte costs by the rule, per GPU and in main memory.
+
+        Between one GiB and two: the first byte on a device may cost a fixed time.
+        """
         n_gpu = len(self.machine.gpus)
-        nothing = self.rule(TokenReads(0.0, (0.0,) * n_gpu))
-        on_gpus = []
-        for number in range(n_gpu):
-            reads = tuple(float(GIB) if at == number else 0.0 for at in range(n_gpu))
-            on_gpus.append((self.rule(TokenReads(0.0, reads)) - nothing) / GIB)
-        on_host = self.rule(TokenReads(float(GIB), (0.0,) * n_gpu)) - nothing
-        return tuple(on_gpus), on_host / GIB
+
+        def price(device: int) -> float:
+            once = [float(GIB) if at == device else 0.0 for at in range(n_gpu + 1)]
+            twice = [2 * size for size in once]
+            return (self.rule(_reads_of(twice)) - self.rule(_reads_of(once))) / GIB
+
+        return tuple(price(number) for number in range(n_gpu)), price(n_gpu)
 
     @property
     def n_layers(self) -> int:
@@ -135,11 +144,17 @@ class Site:
             for number in gpus
         ]
 
+    def groups(self, base: Placement) -> list[tuple[int, ...]]:
+        """The GPUs that have at least some room, once per amount: every further GPU costs a hop."""
+        rooms = dict(zip(self.order, self.budgets(self.order, base), strict=True))
+        found = {tuple(g for g in self.order if rooms[g] >= least) for least in rooms.values()}
+        return sorted(found, key=lambda gpus: (-len(gpus), gpus))
+
     # ways
 
-    def whole(self, count: int, base: Placement) -> Candidate | None:
-        """Everything on the ``count`` fastest GPUs."""
-        gpus, budgets = self._with_room(self.order[:count], base)
+    def whole(self, gpus: tuple[int, ...], base: Placement) -> Candidate | None:
+        """Everything on these GPUs."""
+        gpus, budgets = self._with_room(gpus, base)
         cache = self.cache_bytes(base)
         costs = [
             layer.dense_gpu + layer.experts_gpu + size
@@ -153,9 +168,9 @@ class Site:
             return None
         return self._candidate(Way.ALL_ON_GPUS, placement, (gpus, counts), frozenset(), cache)
 
-    def staged(self, count: int, base: Placement) -> Candidate | None:
-        """All layers on the ``count`` fastest GPUs, as many experts with them as fit."""
-        gpus = self.order[:count] if self.expert_blocks else ()
+    def staged(self, gpus: tuple[int, ...], base: Placement) -> Candidate | None:
+        """All layers on these GPUs, as many experts with them as fit."""
+        gpus = gpus if self.expert_blocks else ()
         cache = self.cache_bytes(base)
         placement = dataclasses.replace(base, n_gpu_layers=self.n_layers)
         dense = [layer.dense_gpu + size for layer, size in zip(self.layers, cache, strict=True)]
@@ -185,9 +200,9 @@ class Site:
         on = (gpus, spread.counts)
         return self._candidate(Way.EXPERTS_IN_RAM, placement, on, in_ram, cache)
 
-    def partial(self, count: int, base: Placement) -> Candidate | None:
-        """As many layers as fit onto the ``count`` fastest GPUs, from the back, experts in RAM."""
-        gpus, budgets = self._with_room(self.order[:count], base)
+    def partial(self, gpus: tuple[int, ...], base: Placement) -> Candidate | None:
+        """As many layers as fit onto these GPUs, from the back, experts in RAM."""
+        gpus, budgets = self._with_room(gpus, base)
         if not gpus:
             return None
         cache = self.cache_bytes(base)
@@ -285,8 +300,7 @@ class Site:
         gpus: Sequence[int],
     ) -> tuple[int, ...] | None:
         """Layers per GPU, with the compute buffers of that very split; None = too much."""
-        rates = gpu_bytes_per_s(self.machine)
-        speeds = [rates[number] for number in gpus]
+        speeds = [self.gpu_rates[number] for number in gpus]
         split: tuple[float, ...] = tuple(budgets)
         counts: tuple[int, ...] | None = None
         for _ in range(ROUNDS):
@@ -359,6 +373,10 @@ class Site:
         memory = self.machine.memory
         total = memory.usable_total_bytes
         return min(memory.available_bytes, total) - self.reserve_share * total
+
+
+def _reads_of(sizes: Sequence[float]) -> TokenReads:
+    return TokenReads(sizes[-1], tuple(sizes[:-1]))
 
 
 def experts_rule(blocks: frozenset[int]) -> tuple[str, int]:

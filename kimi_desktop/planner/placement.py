@@ -11,13 +11,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from kimi_desktop.base.units import GIB
+from kimi_desktop.base.units import GIB, MIB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.candidates import Candidate, Site, Way
 from kimi_desktop.planner.explain import explain
 from kimi_desktop.planner.host_settings import load_mode_for, numa_for, threads_for
 from kimi_desktop.planner.memory import forecast
-from kimi_desktop.planner.plan_types import Fit, LoadMode, Plan, Sibling, SpeedRule, Wishes
+from kimi_desktop.planner.plan_types import LoadMode, Plan, Sibling, SpeedRule, Wishes
 from kimi_desktop.planner.profiles import (
     ESTIMATE_SHARE,
     LEAST_CONTEXT,
@@ -26,9 +26,10 @@ from kimi_desktop.planner.profiles import (
     cache_type_fits,
     check_wishes,
 )
-from kimi_desktop.planner.reads import bandwidth_rule
 from kimi_desktop.planner.remedies import find_remedies
+from kimi_desktop.planner.speed_setup import speed_rule
 from kimi_desktop.planner.types import ALL_LAYERS, LoadForecast, ModelShape, Placement
+from kimi_desktop.planner.verdict import judge
 
 NO_STAGING_PRICE = 0.02
 """How much slower decoding must be before weights in RAM are no longer brought to the GPU."""
@@ -38,6 +39,7 @@ SMALL_UBATCH = 512
 SMALL_UBATCH_PRICE = 0.03
 MORE_SETTLING = 8
 """How often a plan is corrected by its exact forecast, at most."""
+LEAST_MARGIN_BYTES = 16 * MIB
 DEFAULT_CONTEXT = 8_192
 """For a model that does not say what it was trained for."""
 
@@ -56,7 +58,7 @@ def find_plan(
         shape: the model.
         machine: totals, and what others use now.
         wishes: what the user wants; without, the Safe profile.
-        rule: seconds per token of what is read; without, bytes over bandwidth.
+        rule: seconds per token of what is read; without, the decode forecast.
         siblings: other quantizations, offered when this one does not fit.
 
     Returns:
@@ -67,14 +69,14 @@ def find_plan(
     """
     wishes = wishes or Wishes()
     check_wishes(shape, wishes)
-    plan = _Search(shape, machine, wishes, rule or bandwidth_rule(machine)).run()
+    plan = _Search(shape, machine, wishes, rule or speed_rule(shape, machine)).run()
     if plan.fits:
         return plan
 
     def again(
         other: Wishes, other_shape: ModelShape = shape, other_machine: Machine = machine
     ) -> Plan:
-        used = rule or bandwidth_rule(other_machine)
+        used = rule or speed_rule(other_shape, other_machine)
         return _Search(other_shape, other_machine, other, used).run()
 
     missing, alternatives = find_remedies(
@@ -118,6 +120,7 @@ class _Search:
         if machine.gpu_note == "apple":
             reserve = max(reserve, UNIFIED_SHARE)
         self.reserve = reserve
+        self._seen: dict[object, Candidate | None] = {}
         self.site = Site(shape, machine, reserve, rule, wishes.uses_gpus)
 
     def run(self) -> Plan:
@@ -161,7 +164,8 @@ class _Search:
                 break
             for number, excess in over.items():
                 # Compute buffers jump with the split, so that a margin may bring the next excess.
-                self.site.margins[number] = 2 * self.site.margins.get(number, 0) + excess
+                margin = self.site.margins.get(number, 0)
+                self.site.margins[number] = 2 * margin + excess + LEAST_MARGIN_BYTES
         self.site.margins.clear()
         return self._plan(candidate, memory)
 
@@ -201,10 +205,9 @@ class _Search:
     def _with_cache(self, context: int, cache_type: str) -> Candidate:
         site, fixed = self.site, self.wishes.n_ubatch
         usual = self._base(context, cache_type, fixed or SMALL_UBATCH)
-        for count in range(1, len(site.order) + 1):
-            if found := site.whole(count, usual):
-                return found
-        best: Candidate | None = None
+        best = self._whole(usual)
+        if best is not None:
+            return best
         staged = self._base(context, cache_type, fixed or self.rules.n_ubatch_staged)
         for base in (staged, usual):
             if base is usual and (fixed or (best is not None and not self._ubatch_gain(best))):
@@ -215,10 +218,25 @@ class _Search:
                 best = found
         if best is None:
             best = self._over_gpus(dataclasses.replace(usual, offload_ops=False), staged=True)
+        others: list[Candidate | None] = [best, site.without_gpu(usual)]
         if best is None:
-            best = self._partial(usual)
-        alone = site.without_gpu(usual)
-        return alone if best is None or self._is_better(alone, best, 1.0) else best
+            for part in (usual, dataclasses.replace(usual, offload_ops=False)):
+                others.append(self._over_gpus(part, staged=False))
+        return min(
+            (other for other in others if other is not None),
+            key=lambda one: (_whole_gib(one.host_short_bytes), self._price(one)),
+        )
+
+    def _whole(self, base: Placement) -> Candidate | None:
+        """Everything on GPUs: of every group the fewest and fastest that hold it."""
+        best: Candidate | None = None
+        for group in self.site.groups(base):
+            for count in range(1, len(group) + 1):
+                if found := self.site.whole(group[:count], base):
+                    if best is None or self._is_better(found, best, 1.0):
+                        best = found
+                    break
+        return best
 
     def _ubatch_gain(self, best: Candidate) -> bool:
         """A smaller micro-batch may bring enough experts back to be worth it."""
@@ -228,24 +246,26 @@ class _Search:
         return best.host_short_bytes > 0 or saved > in_ram * SMALL_UBATCH_PRICE
 
     def _over_gpus(self, base: Placement, *, staged: bool) -> Candidate | None:
-        """Over as many GPUs as make it faster."""
-        build = self.site.staged if staged else self.site.partial
+        """Over as many GPUs as make it faster: the slowest, then the smallest are left out."""
         best: Candidate | None = None
-        for count in range(len(self.site.order), 0, -1):
-            found = build(count, base)
-            if found is None:
-                continue
-            if best is not None and self._is_better(best, found, 1.0):
-                break
-            best = found  # a tie is for fewer of them
+        slowest_last = [self.site.order[:count] for count in range(len(self.site.order), 0, -1)]
+        for sets in (slowest_last, self.site.groups(base)[1:]):
+            for gpus in sets:
+                found = self._built(gpus, base, staged=staged)
+                if found is None:
+                    continue
+                if best is not None and self._is_better(best, found, 1.0):
+                    break
+                best = found  # a tie is for fewer of them
         return best
 
-    def _partial(self, base: Placement) -> Candidate | None:
-        with_staging = self._over_gpus(base, staged=False)
-        without = self._over_gpus(dataclasses.replace(base, offload_ops=False), staged=False)
-        if with_staging is None or without is None:
-            return with_staging or without
-        return without if self._is_better(without, with_staging, 1.0) else with_staging
+    def _built(self, gpus: tuple[int, ...], base: Placement, *, staged: bool) -> Candidate | None:
+        """A candidate, built once: contexts and corrections ask for many again."""
+        key = (gpus, base, staged, tuple(sorted(self.site.margins.items())))
+        if key not in self._seen:
+            build = self.site.staged if staged else self.site.partial
+            self._seen[key] = build(gpus, base)
+        return self._seen[key]
 
     def _as_wished(self, base: Placement) -> Candidate:
         """The user's layers; what is left open of them is chosen."""
@@ -300,7 +320,7 @@ class _Search:
         staging_price: float = NO_STAGING_PRICE,
     ) -> bool:
         """Less short of main memory, by whole GiB, else cheaper."""
-        short, other_short = (-(-found.host_short_bytes // GIB) for found in (one, other))
+        short, other_short = (_whole_gib(found.host_short_bytes) for found in (one, other))
         if short != other_short:
             return short < other_short
         return self._price(one, staging_price) * price < self._price(other, staging_price)
@@ -317,10 +337,6 @@ class _Search:
             memory = forecast_on(self.shape, placement, self.machine, gpus)
         host = memory.devices[-1]
         least = 0.0 if wished else self.reserve
-        gpus_fit = all(
-            memory.devices[number].spare_bytes >= least * memory.devices[number].total_bytes
-            for number in gpus
-        )
         host_fits = host.spare_bytes >= least * host.total_bytes
         read = host.weights_bytes - self.site.embedding_bytes
         weights_on_host = max(read, 0) if gpus else host.weights_bytes
@@ -333,21 +349,19 @@ class _Search:
         threads, why_threads = threads_for(self.machine, self.wishes)
         numa, why_numa = numa_for(self.machine, weights_on_host)
         pages = host.weights_bytes if mode is not LoadMode.NONE else 0
-        if not gpus_fit or (not host_fits and host.spare_bytes >= 0):
-            fit = Fit.DOES_NOT_FIT
-        elif not host_fits:
-            fit = Fit.DISK_BOUND if host.spare_bytes + pages >= 0 else Fit.DOES_NOT_FIT
-        elif not gpus:
-            fit = Fit.IN_RAM
-        else:
-            fit = Fit.IN_VRAM_AND_RAM if weights_on_host else Fit.IN_VRAM
+        verdict = judge(
+            memory,
+            embedding_bytes=self.site.embedding_bytes,
+            file_backed_bytes=pages,
+            reserve_share=least,
+        )
         plan = Plan(
             placement=placement,
             gpus=gpus,
             n_threads=threads,
             load_mode=mode,
             numa=numa,
-            fit=fit,
+            fit=verdict.fit,
             forecast=memory,
             reserve_share=self.reserve,
             seconds_per_token=candidate.seconds,
@@ -357,3 +371,7 @@ class _Search:
         host_decisions = (why_mode, why_threads, *filter(None, (why_numa,)))
         decisions = explain(self.site, self.wishes, candidate, plan, host_decisions)
         return dataclasses.replace(plan, decisions=decisions)
+
+
+def _whole_gib(size_bytes: int) -> int:
+    return -(-size_bytes // GIB)

@@ -42,7 +42,7 @@ class Numa(StrEnum):
 
 
 class Fit(StrEnum):
-    """Where a plan's weights are; text keys ``plan.fit.<value>``."""
+    """Where a plan's weights are; ``verdict`` has the sentences."""
 
     IN_VRAM = "in_vram"
     IN_VRAM_AND_RAM = "in_vram_and_ram"

@@ -1,4 +1,4 @@
-"""How many bytes one new token reads, and the time that takes by bandwidth alone. Pure.
+"""How many bytes one new token reads on which device, while a placement is searched. Pure.
 
 Of the experts of a layer a token reads ``n_expert_used / n_expert``, of everything else all.
 """
@@ -7,22 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kimi_desktop.base.units import GB
-from kimi_desktop.machine.types import Machine
-from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
+from kimi_desktop.planner.plan_types import TokenReads
 from kimi_desktop.planner.types import HOST, ModelShape
 from kimi_desktop.planner.weights import layer_bytes
 
-TYPICAL_DEPTH = 4_096
-"""Tokens in the cache that a plan's speed is judged with."""
-GPU_EFFICIENCY = 0.66
-RAM_EFFICIENCY = 0.68
-"""Shares of the bandwidth that decoding reaches: fitted to measured runs of large models."""
-ASSUMED_GPU_BYTES_PER_S = 500.0 * GB
-ASSUMED_RAM_BYTES_PER_S = 50.0 * GB
-SEEN_OF_THEORETICAL = 0.8
-SEVERAL_SOCKETS = 0.63
-"""Of the summed bandwidth, what threads of all sockets together reach."""
+TYPICAL_DEPTH = 1_024
+"""Tokens in the cache that a plan's speed is judged with, as in the speed forecast."""
 
 
 def token_reads(
@@ -57,31 +47,3 @@ def token_reads(
         expert_place = n_gpu if index in experts_in_ram else place
         read[expert_place] += layer.experts_gpu * active
     return TokenReads(read[n_gpu], tuple(read[:n_gpu]))
-
-
-def gpu_bytes_per_s(machine: Machine) -> tuple[float, ...]:
-    """Memory bandwidth per GPU, an assumed one where the driver does not say."""
-    return tuple(gpu.memory_bytes_per_s or ASSUMED_GPU_BYTES_PER_S for gpu in machine.gpus)
-
-
-def ram_bytes_per_s(machine: Machine) -> float:
-    """What threads can read of main memory: measured, else derived, else assumed."""
-    memory = machine.memory
-    if memory.read_bytes_per_s_measured:
-        return memory.read_bytes_per_s_measured
-    if memory.read_bytes_per_s_theoretical:
-        several = SEVERAL_SOCKETS if machine.cpu.sockets > 1 else 1.0
-        return memory.read_bytes_per_s_theoretical * SEEN_OF_THEORETICAL * several
-    return ASSUMED_RAM_BYTES_PER_S
-
-
-def bandwidth_rule(machine: Machine) -> SpeedRule:
-    """Seconds per token as bytes over bandwidth, one device after the other."""
-    gpus = tuple(GPU_EFFICIENCY * rate for rate in gpu_bytes_per_s(machine))
-    ram = RAM_EFFICIENCY * ram_bytes_per_s(machine)
-
-    def seconds(reads: TokenReads) -> float:
-        on_gpus = sum(size / rate for size, rate in zip(reads.gpu_bytes, gpus, strict=True))
-        return on_gpus + reads.host_bytes / ram
-
-    return seconds

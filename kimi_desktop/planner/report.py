@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from kimi_desktop.base.errors import ErrorCode, Param, PlanError
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.terminal import display_width, pad
-from kimi_desktop.base.units import format_gib
+from kimi_desktop.base.units import format_duration, format_gib, format_tokens_per_s
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import ModelFacts
 from kimi_desktop.planner.flags import plan_flags
@@ -23,7 +24,11 @@ from kimi_desktop.planner.plan_types import (
     SpeedRule,
     Wishes,
 )
-from kimi_desktop.planner.types import DeviceMemory
+from kimi_desktop.planner.speed import forecast_speed
+from kimi_desktop.planner.speed_setup import MeasuredRates, plan_input
+from kimi_desktop.planner.speed_types import Band, SpeedForecast
+from kimi_desktop.planner.types import DeviceMemory, ModelShape
+from kimi_desktop.planner.verdict import judge, verdict_sentence
 
 GAP = "  "
 PARTS = ("weights", "kv", "compute", "overhead", "others", "spare")
@@ -45,6 +50,63 @@ def plan_model(
     if facts.geometry is None or facts.tensors is None or not facts.geometry.n_layer:
         raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": facts.name})
     return find_plan(shape_of(facts), machine, wishes, rule=rule, siblings=siblings)
+
+
+def plan_speed(
+    shape: ModelShape,
+    plan: Plan,
+    machine: Machine,
+    *,
+    rates: MeasuredRates | None = None,
+    prompt_tokens: int = 2048,
+) -> SpeedForecast:
+    """How fast a plan will be.
+
+    Args:
+        shape: the model.
+        plan: how it is loaded.
+        machine: what the plan is for.
+        rates: measured on that machine; None = nothing was.
+        prompt_tokens: of the prompt that the time to the first token is told for.
+    """
+    setup = plan_input(shape, plan, machine, rates=rates or MeasuredRates())
+    return forecast_speed(setup, prompt_tokens)
+
+
+def headline(plan: Plan, language: Language) -> str:
+    """The verdict with what is left or lacking."""
+    found = judge(plan.forecast, reserve_share=0.0 if plan.fits else plan.reserve_share)
+    return verdict_sentence(dataclasses.replace(found, fit=plan.fit), language)
+
+
+def speed_sentences(speed: SpeedForecast, language: Language) -> list[str]:
+    """Decode, prefill, first token and load, each as a band with what it waits for."""
+
+    def rate(key: str, band: Band) -> str:
+        low, high = format_tokens_per_s(band.low, language), format_tokens_per_s(
+            band.high, language)  # fmt: skip
+        return message(key, language, low=low.partition(" ")[0], high=high, waits=waits(band),
+                       prompt=speed.prompt_tokens)  # fmt: skip
+
+    def time(key: str, band: Band) -> str:
+        return message(
+            key,
+            language,
+            low=format_duration(band.low, language),
+            high=format_duration(band.high, language),
+            waits=waits(band),
+            prompt=speed.prompt_tokens,
+        )
+
+    def waits(band: Band) -> str:
+        return message(f"forecast.bottleneck.{band.bottleneck.value}", language)
+
+    return [
+        rate("plan.speed.decode", speed.decode_tps),
+        rate("plan.speed.prefill", speed.prefill_tps),
+        time("plan.speed.first_token", speed.first_token_s),
+        time("plan.speed.load", speed.load_s),
+    ]
 
 
 def sentence(decision: Decision, language: Language) -> str:
@@ -76,11 +138,14 @@ def missing_sentences(plan: Plan, language: Language) -> list[str]:
     return found
 
 
-def plan_object(plan: Plan, machine: Machine, language: Language) -> dict[str, Any]:
+def plan_object(
+    plan: Plan, machine: Machine, language: Language, *, speed: SpeedForecast | None = None
+) -> dict[str, Any]:
     """One JSON object. The keys are a promise to other programs: add, never rename."""
     placement = plan.placement
     return {
         "verdict": plan.fit.value,
+        "headline": headline(plan, language),
         "fits": plan.fits,
         "exact": plan.forecast.exact,
         "flags": list(plan_flags(plan, len(machine.gpus))),
@@ -90,6 +155,7 @@ def plan_object(plan: Plan, machine: Machine, language: Language) -> dict[str, A
         "experts_in_ram": list(plan.experts_in_ram),
         "gpus": list(plan.gpus),
         "devices": [_device_object(row) for row in plan.forecast.devices],
+        "speed": None if speed is None else _speed_object(speed),
         "sentences": [sentence(decision, language) for decision in plan.decisions],
         "missing": [sentence(decision, language) for decision in plan.missing],
         "alternatives": [
@@ -104,7 +170,12 @@ def plan_object(plan: Plan, machine: Machine, language: Language) -> dict[str, A
 
 
 def plan_lines(
-    plan: Plan, machine: Machine, language: Language, *, program: Sequence[str]
+    plan: Plan,
+    machine: Machine,
+    language: Language,
+    *,
+    program: Sequence[str],
+    speed: SpeedForecast | None = None,
 ) -> list[str]:
     """The plan for a terminal: verdict, a table of devices, reasons, the command line.
 
@@ -113,14 +184,36 @@ def plan_lines(
         machine: what it is for.
         language: of the sentences.
         program: what stands before the flags: program, ``-m`` and the model.
+        speed: how fast it will be.
     """
-    lines = [message(f"plan.fit.{plan.fit.value}", language), ""]
+    lines = [headline(plan, language), ""]
+    if speed is not None:
+        lines += [*speed_sentences(speed, language), ""]
     lines += _table(plan.forecast.devices, language)
     lines.append("")
     lines += [f"- {text}" for text in missing_sentences(plan, language)]
     lines += [f"- {sentence(decision, language)}" for decision in plan.decisions]
     words = [*program, *plan_flags(plan, len(machine.gpus))]
     return [*lines, "", " ".join(_quoted(word) for word in words)]
+
+
+def _speed_object(speed: SpeedForecast) -> dict[str, Any]:
+    bands = {
+        "decode_tps": speed.decode_tps,
+        "prefill_tps": speed.prefill_tps,
+        "first_token_s": speed.first_token_s,
+        "load_s": speed.load_s,
+    }
+    found: dict[str, Any] = {
+        name: {
+            "low": round(band.low, 3),
+            "likely": round(band.likely, 3),
+            "high": round(band.high, 3),
+            "bottleneck": band.bottleneck.value,
+        }
+        for name, band in bands.items()
+    }
+    return found | {"prompt_tokens": speed.prompt_tokens}
 
 
 def _device_object(row: DeviceMemory) -> dict[str, Any]:

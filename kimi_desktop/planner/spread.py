@@ -90,7 +90,8 @@ def spread_experts(
 ) -> Spread | None:
     """All layers onto the GPUs with as many experts as fit; None when not even the rest fits.
 
-    Two first guesses are improved layer by layer; the faster of the results is taken.
+    A first guess is improved layer by layer; over few GPUs two of them, and the faster result is
+    taken.
 
     Args:
         dense: weights without experts, and cache, per layer; the output layer last.
@@ -101,7 +102,7 @@ def spread_experts(
     runs = _Runs(dense, experts, budgets, reads)
     best: Spread | None = None
     least = math.inf
-    for fastest_first in (True, False):
+    for fastest_first in (True, False) if len(budgets) <= FEW else (True,):
         counts = _runs(dense, experts, budgets, fastest_first=fastest_first)
         counts = None if counts is None else _repaired(counts, dense, budgets)
         if counts is None:
@@ -138,6 +139,8 @@ class _Runs:
         at = 0
         for number, count in enumerate(counts):
             total += self._run(number, at, at + count)[0]
+            if total == math.inf:
+                break
             at += count
         return total
 

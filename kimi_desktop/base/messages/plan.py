@@ -35,15 +35,24 @@ TEXTS: dict[str, Text] = {
         "Choose a complete GGUF file, or plan with its size alone on the Models page.",
         "请选择完整的 GGUF 文件，或在“模型”页仅按文件大小估算。",
     ),
-    # verdicts
-    "plan.fit.in_vram": Text("Fits in VRAM", "可全部放入显存"),
-    "plan.fit.in_vram_and_ram": Text("Fits in VRAM + RAM", "可放入显存 + 内存"),
-    "plan.fit.in_ram": Text("Fits in RAM", "可放入内存"),
-    "plan.fit.disk_bound": Text(
-        "Disk-bound: it starts, but reads weights from the disk for every token",
-        "受限于磁盘：可以启动，但每个词元都要从磁盘读取权重",
+    # speed
+    "plan.speed.decode": Text(
+        "Answers: {low} to {high}, waiting for {waits}",
+        "生成：{low} 到 {high}，瓶颈是{waits}",
     ),
-    "plan.fit.does_not_fit": Text("Does not fit", "放不下"),
+    "plan.speed.prefill": Text(
+        "Reading a prompt of {prompt} tokens: {low} to {high}, waiting for {waits}",
+        "处理 {prompt} 词元的提示词：{low} 到 {high}，瓶颈是{waits}",
+    ),
+    "plan.speed.first_token": Text(
+        "First token after a prompt of {prompt} tokens: {low} to {high}, waiting for {waits}",
+        "{prompt} 词元提示词的首字延迟：{low} 到 {high}，瓶颈是{waits}",
+    ),
+    "plan.speed.load": Text(
+        "Loading: {low} to {high}, waiting for {waits}",
+        "加载：{low} 到 {high}，瓶颈是{waits}",
+    ),
+    # profiles
     "plan.profile.safe": Text("Safe", "稳妥"),
     "plan.profile.balanced": Text("Balanced", "均衡"),
     "plan.profile.long_context": Text("Long context", "长上下文"),

@@ -11,8 +11,15 @@ import pytest
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.planner.flags import older_load_mode, plan_flags
+from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.plan_types import LoadMode, Wishes
-from kimi_desktop.planner.report import plan_lines, plan_model, plan_object
+from kimi_desktop.planner.report import (
+    plan_lines,
+    plan_model,
+    plan_object,
+    plan_speed,
+    speed_sentences,
+)
 from kimi_desktop.planner.types import HOST
 from tests.support.machines import gpu, machine, memory
 from tests.support.measured import model_facts
@@ -113,6 +120,30 @@ def test_what_is_missing_is_said_first() -> None:
     bullets = [line for line in lines if line.startswith("- ")]
     assert "missing" in bullets[0]
     assert "What helps" in bullets[1]
+
+
+def test_the_rule_of_the_search_is_the_speed_forecast() -> None:
+    for name in ("kimi-k2.6.q4_x", "llama-3.1-8b.q4_k_m", "llama-3.3-70b.q4_k_m"):
+        facts = model_facts(name)
+        for site in (machine(), machine(gpus=(gpu(0, 48), gpu(1, 24)))):
+            plan = plan_model(facts, site, Wishes(context=16_384))
+            speed = plan_speed(shape_of(facts), plan, site)
+            assert 1 / plan.seconds_per_token == pytest.approx(speed.decode_tps.likely, rel=0.05)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_the_speed_is_told_as_bands(language: Language) -> None:
+    site = machine()
+    plan = plan_model(KIMI, site, Wishes())
+    speed = plan_speed(shape_of(KIMI), plan, site, prompt_tokens=4096)
+    texts = speed_sentences(speed, language)
+    assert len(set(texts)) == 4
+    assert "4096" in texts[1]
+    lines = plan_lines(plan, site, language, program=("llama-server",), speed=speed)
+    assert lines[2:6] == texts
+    found = json.loads(json.dumps(plan_object(plan, site, language, speed=speed)))["speed"]
+    assert found["decode_tps"]["low"] < found["decode_tps"]["likely"] < found["decode_tps"]["high"]
+    assert found["prompt_tokens"] == 4096
 
 
 def test_without_a_header_there_is_no_plan() -> None:

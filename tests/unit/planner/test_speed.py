@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kimi_desktop.planner.memory import forecast, shape_of
 from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import TokenReads, Wishes
+from kimi_desktop.planner.reads import TYPICAL_DEPTH
 from kimi_desktop.planner.speed import decode_parts, forecast_speed, load_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import shipped_speed_data
 from kimi_desktop.planner.speed_setup import MeasuredRates, plan_input, speed_input, speed_rule
@@ -366,7 +367,7 @@ def test_the_rule_of_the_search_is_the_forecast(name: str, vram: tuple[float, ..
     )
     rule = speed_rule(shape, found)
     plan = find_plan(shape, found, Wishes(context=8192), rule=rule)
-    setup = plan_input(shape, plan, found, kept_tokens=4096)
+    setup = plan_input(shape, plan, found, kept_tokens=TYPICAL_DEPTH)
     assert len(setup.gpus) == len(plan.gpus)
     exact = sum(part.seconds for part in decode_parts(setup, SHIPPED.factors))
     assert plan.seconds_per_token == pytest.approx(exact, rel=0.02)
