@@ -3,7 +3,8 @@
     python benchmarks/start.py [--rounds 7] [--rest 8]
 
 Prints JSON lines: CPU seconds of the process until its window has painted itself (the least of the
-rounds, which alternate), wall seconds, RSS then, RSS after resting, and the ratio. The window is
+rounds, which alternate), for ours also until its first page is there, wall seconds, RSS at the
+first picture and after resting, and the ratio of the first. The window is
 the chat page of an empty profile, on the platform of QT_QPA_PLATFORM (offscreen unless set).
 """
 
@@ -42,6 +43,8 @@ class FirstPaint(QObject):
             "rss_mib": me.memory_info().rss / 2**20,
         }
         QTimer.singleShot(int(self.rest_s * 1000), self.rested)
+    def page(self):
+        self.figures["page_cpu_s"] = time.process_time()
     def rested(self):
         me = psutil.Process()
         self.figures["rest_rss_mib"] = me.memory_info().rss / 2**20
@@ -68,15 +71,25 @@ OURS = (
     REPORT
     + """
 from PySide6.QtWidgets import QApplication
-from kimi_desktop import app as desktop
+from kimi_desktop import first_window
 from kimi_desktop.base.paths import AppPaths
-from kimi_desktop.core import Core
-qt = QApplication([])
+from kimi_desktop.ui.instance import SingleInstance
 paths = AppPaths.default()
 paths.make()
-ours = desktop.DesktopApp(qt, paths, Core(paths))
-watch = FirstPaint(ours.window, float(sys.argv[1]))
-ours.show()
+qt = QApplication([])
+instance = SingleInstance(paths.runtime)
+assert instance.acquire()
+start = first_window.Start(qt, paths, instance)
+watch = FirstPaint(start.shell, float(sys.argv[1]))
+
+def page_is_there():
+    content = start.shell.content
+    if content is None or not content.stack.count():
+        QTimer.singleShot(5, page_is_there)
+    else:
+        QTimer.singleShot(0, watch.page)
+
+QTimer.singleShot(5, page_is_there)
 qt.exec()
 """
 )
@@ -100,6 +113,14 @@ def run(code: str, rest_s: float, home: Path) -> dict[str, float]:
     return figures
 
 
+def page_cpu(
+    name: str, rounds: dict[str, list[dict[str, float]]], rest: dict[str, dict[str, float]]
+) -> dict[str, float]:
+    """CPU seconds until the first page is there, too (ours alone has one)."""
+    seen = [r["page_cpu_s"] for r in [*rounds[name], rest[name]] if "page_cpu_s" in r]
+    return {"page_cpu_s": round(min(seen), 3)} if seen else {}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
@@ -114,7 +135,7 @@ def main() -> int:
         rounds: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
         for _ in range(options.rounds):
             rounds["bare"].append(run(BARE, 0, home))
-            rounds["ours"].append(run(OURS, 0, home))
+            rounds["ours"].append(run(OURS, 1.5, home))
         rest = {"bare": run(BARE, options.rest, home), "ours": run(OURS, options.rest, home)}
     least = {
         name: {key: round(min(r[key] for r in figures), 3) for key in ("cpu_s", "wall_s")}
@@ -125,6 +146,7 @@ def main() -> int:
             "figure": "start",
             "window": name,
             **figures,
+            **page_cpu(name, rounds, rest),
             "first_rss_mib": round(min(r["rss_mib"] for r in rounds[name]), 1),
             "rest_rss_mib": round(rest[name]["rest_rss_mib"], 1),
             "rest_uss_mib": round(rest[name]["rest_uss_mib"], 1),

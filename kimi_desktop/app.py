@@ -1,122 +1,86 @@
-"""The window's composition root: Qt, the services, the window, and their end. Qt thread.
+"""The window's composition root: the services, the window's content, and their end. Qt thread.
 
-The order matters for the start: what the first picture of the window does not need (HTTP, NVML,
-scanning, the socket for a second start) begins after that picture.
+Loaded by ``first_window.py`` once the empty window stands on the screen. The order matters here,
+too: what the first picture of the content does not need (HTTP, NVML, scanning, the socket for a
+second start) begins after that picture.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QSocketNotifier, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from kimi_desktop import __version__
 from kimi_desktop.base.errors import ErrorCode, SettingsError
 from kimi_desktop.base.logs import log_to_file
-from kimi_desktop.base.messages import describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.core import Core
+from kimi_desktop.ui import icons, theme
 from kimi_desktop.ui.appearance import Appearance
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.faults import FaultReporter
 from kimi_desktop.ui.instance import SingleInstance
 from kimi_desktop.ui.main_window import MainWindow
 from kimi_desktop.ui.pages import standard_pages
+from kimi_desktop.ui.shell import Shell
 
 
 class DesktopApp(QObject):
     """The running window with everything behind it. Build it after QApplication, close it once."""
 
-    def __init__(self, qt: QApplication, paths: AppPaths, core: Core) -> None:
+    def __init__(self, qt: QApplication, core: Core, shell: Shell) -> None:
         super().__init__()
         self._core = core
+        self._shell = shell
         self.bridge = Bridge(core, self)
         self._appearance = Appearance(qt, self.bridge)
-        self.window = MainWindow(
-            self.bridge, standard_pages(), wizard=_make_wizard, config_folder=paths.config
-        )
-
-    def show(self) -> None:
-        """Show the window; looking at the machine and the models begins when it is painted."""
-        self.window.first_painted.connect(self._core.start)
-        self.window.show()
+        self.window = MainWindow(self.bridge, standard_pages(), wizard=_make_wizard)
+        self.window.first_painted.connect(core.start)
+        shell.setWindowIcon(icons.app_icon())
+        shell.set_content(self.window)
 
     def close(self) -> None:
         """Stop listening, end the engine and the gateway, close the stores."""
+        self._shell.remember_look(theme.tokens().window, theme.tokens().panel)
         self.bridge.close()
-        self.window.hide()
+        self._shell.hide()
         self._core.close()
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Open the window and run until it closes. Returns the exit code."""
-    _refuse(arguments)
-    if not _has_display():
-        sentence = message("cli.no_display", system_language())
-        sys.stderr.write(f"{sentence} {message('cli.no_display.next', system_language())}\n")
-        return 1
-    paths = AppPaths.default()
-    unwritable = _make(paths)
-    log_to_file(paths.logs)
-    QApplication.setApplicationName("kimi-desktop")
-    QApplication.setApplicationDisplayName("Kimi Desktop")
-    QApplication.setApplicationVersion(__version__)
-    QApplication.setDesktopFileName("kimi-desktop")
-    qt = QApplication([sys.argv[0]])
-    instance = SingleInstance(paths.runtime)
-    if not instance.acquire():
-        error = SettingsError(ErrorCode.ALREADY_RUNNING)
-        reached = instance.ask_to_raise()
-        what, then = describe_error(error, system_language())
-        sys.stderr.write(f"{what} {then if reached else ''}\n")
-        return 0 if reached else 1
-    faults = FaultReporter(paths.logs)
-    faults.install()
-    core = Core(paths)
-    app = DesktopApp(qt, paths, core)
-    faults.unexpected.connect(app.window.show_unexpected)
-    if unwritable is not None:
-        app.window.notices.show_error(unwritable)
-    instance.raise_requested.connect(lambda: _raise(app.window))
-    _quit_on_signals(app.window)
-    app.window.first_painted.connect(instance.listen)
-    app.show()
-    try:
-        return qt.exec()
-    finally:
-        app.close()
-        faults.uninstall()
-        instance.release()
+class RunningApp:
+    """One run of the program, from the content of the window to its end."""
 
+    def __init__(
+        self, qt: QApplication, paths: AppPaths, shell: Shell, instance: SingleInstance
+    ) -> None:
+        self._instance = instance
+        log_to_file(paths.logs)
+        self._faults = FaultReporter(paths.logs)
+        self._faults.install()
+        self._app = DesktopApp(qt, Core(paths), shell)
+        window = self._app.window
+        self._faults.unexpected.connect(window.show_unexpected)
+        instance.raise_requested.connect(lambda: _raise(shell))
+        window.first_painted.connect(instance.listen)
+        self._signals = _quit_on_signals(window)
 
-def _refuse(arguments: Sequence[str]) -> None:
-    """The window has no options; exits with 2 and a sentence when there are some."""
-    argparse.ArgumentParser(prog="kimi-desktop").parse_args(list(arguments))
-
-
-def _has_display() -> bool:
-    """Qt aborts without a display; only X11 and Wayland sessions can lack one."""
-    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
-def _make(paths: AppPaths) -> SettingsError | None:
-    """Make the folders; the error to show when they cannot be made."""
-    try:
-        paths.make()
-    except OSError as error:
+    def tell_unwritable(self, paths: AppPaths, error: OSError) -> None:
+        """The profile's folders cannot be made: chats and settings live in memory."""
         detail = error.strerror or str(error)
-        return SettingsError(
-            ErrorCode.DATA_READ_ONLY, {"path": str(paths.data), "detail": detail}, cause=error
+        self._app.window.notices.show_error(
+            SettingsError(
+                ErrorCode.DATA_READ_ONLY, {"path": str(paths.data), "detail": detail}, cause=error
+            )
         )
-    return None
+
+    def close(self) -> None:
+        """End everything; the window is gone by then."""
+        self._app.close()
+        self._faults.uninstall()
+        self._instance.release()
 
 
 def _make_wizard(bridge: Bridge) -> QWidget:
@@ -132,21 +96,20 @@ def _raise(window: QWidget) -> None:
     window.activateWindow()
 
 
-def _quit_on_signals(window: MainWindow) -> None:
+def _quit_on_signals(window: MainWindow) -> tuple[socket.socket, ...]:
     """SIGTERM and SIGINT (logout, Ctrl+C) close the window properly.
 
     Python's handlers wait until the interpreter runs, which an idle Qt loop does not let it: the
-    wake-up socket rouses it.
+    wake-up socket rouses it. Returns what must live as long as the window.
     """
     if sys.platform == "win32":
-        return
+        return ()
     reader, writer = socket.socketpair()
     for end in (reader, writer):
         end.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     notifier = QSocketNotifier(reader.fileno(), QSocketNotifier.Type.Read, window)
     notifier.activated.connect(lambda: reader.recv(64))
-    # The sockets live as long as the window.
-    window.signal_sockets = (reader, writer)  # type: ignore[attr-defined]
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: window.leave())
+    return reader, writer

@@ -100,6 +100,7 @@ class Core:
         """Look at the machine and the models, begin sampling. Returns at once."""
         self._started = True
         self.chats.start()
+        self.engine.prepare()
         self.machine.probe()
         self.models.scan()
         self.monitor.start()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from pathlib import Path
 
 from kimi_desktop.base.errors import KimiError
@@ -24,7 +25,7 @@ from kimi_desktop.terminal import find_model, running_core
 
 PICTURE = Path(__file__).resolve().parent.parent / ".run" / "window.png"
 QUESTION = {Language.EN: "What is the capital of France?", Language.ZH_CN: "法国的首都是哪里？"}
-PICTURE_WAIT_MS = 60_000
+PICTURE_WAIT_S = 60.0
 
 
 def main() -> int:
@@ -39,7 +40,7 @@ def main() -> int:
         doctor(
             json_output=False,
             language=language,
-            folders=[paths.data, paths.default_models_folder],
+            folders=[paths.data],
             out=sys.stdout,
         )
         print(flush=True)
@@ -57,7 +58,10 @@ def journey(core: Core, paths: AppPaths, language: Language) -> int:
     if model.is_starter:
         print(message("cli.demo", language), flush=True)
     talk = TerminalChat(core.chats, core.engine, core.bus, language)
-    talk.wait_until_ready(core.engine.start(core.engine.settings_for(model)), model.title)
+    try:
+        talk.wait_until_ready(core.engine.start(core.engine.settings_for(model)), model.title)
+    except KimiError:  # it has been said
+        return 1
     print(f"\n> {QUESTION[language]}", flush=True)
     code = talk.run(QUESTION[language])
     if code == 0:
@@ -69,30 +73,35 @@ def picture(core: Core, paths: AppPaths, language: Language) -> str:
     """The window, offscreen, over the running engine, after the same question there."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     try:
-        from PySide6.QtCore import QDeadlineTimer, QEventLoop
+        from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
 
         from kimi_desktop.app import DesktopApp
+        from kimi_desktop.ui.shell import Shell
     except ImportError as error:
         return message("cli.no_picture", language, detail=str(error))
     qt = QApplication(sys.argv[:1])
-    app = DesktopApp(qt, paths, core)
+    shell = Shell(paths.config)
+    app = DesktopApp(qt, core, shell)
     chat_id = core.chats.new_chat()
     app.window.show_page("chat")
-    app.window.resize(1280, 800)
-    app.window.show()
+    shell.show()
     core.chats.send(chat_id, QUESTION[language])
-    deadline = QDeadlineTimer(PICTURE_WAIT_MS)
-    while core.chats.generating_chat is not None or len(core.monitor.history(60)) < 3:
-        qt.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
-        if deadline.hasExpired():
-            break
-    for _ in range(10):
-        qt.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
-    PICTURE.parent.mkdir(exist_ok=True)
-    app.window.grab().save(str(PICTURE))
+    deadline = time.monotonic() + PICTURE_WAIT_S
+
+    def look() -> None:
+        answered = core.chats.generating_chat is None and len(core.monitor.history(60)) >= 3
+        if answered or time.monotonic() > deadline:
+            PICTURE.parent.mkdir(exist_ok=True)
+            shell.grab().save(str(PICTURE))
+            qt.quit()
+
+    timer = QTimer()
+    timer.timeout.connect(look)
+    timer.start(500)
+    qt.exec()
     app.bridge.close()
-    app.window.hide()
+    shell.hide()
     return message("cli.window_picture", language, path=str(PICTURE))
 
 

@@ -13,6 +13,8 @@ import shutil
 import sys
 from pathlib import Path
 
+# What the embedded engine's wheel links to without bringing it.
+ENGINE = {"libgomp.so.1": "libgomp1"}
 # Found in a bare Debian 12: what PySide6-Essentials needs to import and to draw offscreen ...
 OFFSCREEN = {
     "libGL.so.1": "libgl1",
@@ -60,7 +62,7 @@ def missing_packages(purpose: str) -> list[str]:
     """The Debian packages that ``purpose`` (offscreen, window, tests) lacks on this machine."""
     if not sys.platform.startswith("linux"):
         return []
-    missing = _missing_libraries(OFFSCREEN)
+    missing = _missing_libraries({**ENGINE, **OFFSCREEN})
     if not _has_cjk_font():
         missing.append(CJK_FONT)
     if purpose == "offscreen":

@@ -66,7 +66,7 @@ def ts_file(part: str, folder: Path = FOLDER) -> Path:
 
 def _qt_tool(name: str) -> str:
     """Lupdate and lrelease come with PySide6-Essentials."""
-    import PySide6  # noqa: PLC0415 - the other commands work without
+    import PySide6
 
     folder = Path(PySide6.__file__).parent
     return str(folder / (f"{name}.exe" if sys.platform == "win32" else name))

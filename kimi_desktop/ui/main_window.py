@@ -18,14 +18,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, QSettings, QSize, QTimer, Signal
+from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QMainWindow,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -36,7 +34,6 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.chat.types import StoreFailed
 from kimi_desktop.models.types import LibraryChanged
-from kimi_desktop.ui import icons
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_control import EngineControl
 from kimi_desktop.ui.engine_words import loaded_model
@@ -45,17 +42,14 @@ from kimi_desktop.ui.notices import Notices
 from kimi_desktop.ui.overlay_host import OverlayHost
 from kimi_desktop.ui.pages import Page
 from kimi_desktop.ui.rail import Rail
+from kimi_desktop.ui.shell import DEFAULT_SIZE, LEAST_SIZE
 from kimi_desktop.ui.shortcuts import KEYS, shortcut
 from kimi_desktop.ui.status_bar import StatusBar
 from kimi_desktop.ui.top_bar import TopBar
 
-DEFAULT_SIZE = QSize(1280, 800)
-LEAST_SIZE = QSize(960, 600)
-GEOMETRY_FILE = "window.ini"
 
-
-class MainWindow(QMainWindow):
-    """Built once.
+class MainWindow(QWidget):
+    """Built once, and put into the shell (or shown by itself).
 
     ``first_painted`` fires when the window stands there: what the first picture does not need
     begins then. ``closed`` fires when the user has left for good.
@@ -70,9 +64,8 @@ class MainWindow(QMainWindow):
         pages: Sequence[Page],
         *,
         wizard: Callable[[Bridge], QWidget] | None = None,
-        config_folder: Path | None = None,
     ) -> None:
-        """``pages`` in the order of the rail; ``config_folder`` keeps the window's place."""
+        """``pages`` in the order of the rail."""
         super().__init__()
         self._bridge = bridge
         self._pages = {page.name: page for page in pages}
@@ -83,13 +76,7 @@ class MainWindow(QMainWindow):
         self._first: Callable[[], None] | None = None
         self._leaving = False
         self._begun = False
-        self._geometry = (
-            QSettings(str(config_folder / GEOMETRY_FILE), QSettings.Format.IniFormat)
-            if config_folder is not None
-            else None
-        )
-        self.setWindowTitle("Kimi Desktop")
-        self.setWindowIcon(icons.app_icon())
+        self.resize(DEFAULT_SIZE)
         self.setMinimumSize(LEAST_SIZE)
         self.top_bar = TopBar()
         self.rail = Rail(tuple((page.name, page.icon) for page in pages))
@@ -111,7 +98,6 @@ class MainWindow(QMainWindow):
             self.rail.select(self.page_name)
             self._first = partial(self.show_page, self.page_name)
         self.retranslate()
-        self._restore_place()
 
     # pages
 
@@ -199,15 +185,12 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self._on_first_painted)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask when leaving would cut something off; else remember the place and go."""
+        """Ask when leaving would cut something off; else go."""
         reason = self._reason_to_stay()
         if reason and not self._leaving:
             event.ignore()
             self.overlays.ask(self.tr("Quit Kimi Desktop?"), reason, self.tr("Quit"), self.leave)
             return
-        if self._geometry is not None:
-            self._geometry.setValue("geometry", self.saveGeometry())
-            self._geometry.sync()
         super().closeEvent(event)
         self.closed.emit()
 
@@ -224,14 +207,12 @@ class MainWindow(QMainWindow):
         middle.setSpacing(0)
         middle.addWidget(self.rail)
         middle.addLayout(right, 1)
-        central = QWidget()
-        layout = QVBoxLayout(central)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.top_bar)
         layout.addLayout(middle, 1)
         layout.addWidget(self.status_bar)
-        self.setCentralWidget(central)
 
     def _connect(self) -> None:
         go = self._bridge.navigation
@@ -327,13 +308,6 @@ class MainWindow(QMainWindow):
             )
         )
 
-    def _restore_place(self) -> None:
-        self.resize(DEFAULT_SIZE)
-        if self._geometry is not None:
-            saved = self._geometry.value("geometry")
-            if saved is not None:
-                self.restoreGeometry(saved)
-
     def _on_first_painted(self) -> None:
         """Build the first page, then say what the user should know once."""
         self.first_painted.emit()
@@ -363,4 +337,4 @@ class MainWindow(QMainWindow):
     def leave(self) -> None:
         """Close without asking; an open answer keeps its text."""
         self._leaving = True
-        self.close()
+        self.window().close()

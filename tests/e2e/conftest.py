@@ -27,6 +27,7 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.types import Finish, Message
 from kimi_desktop.core import Core
 from kimi_desktop.ui.chat.page import ChatPage
+from kimi_desktop.ui.shell import Shell
 from kimi_desktop.ui.wizard.page import WizardPage
 from tests.support.leaks import settle
 
@@ -41,6 +42,7 @@ class Desk:
 
     app: DesktopApp
     core: Core
+    shell: Shell
     qtbot: QtBot
 
     def wait(self, condition: Callable[[], object]) -> None:
@@ -63,6 +65,12 @@ class Desk:
     def type(self, text: str) -> None:
         """Type where the focus is."""
         QTest.keyClicks(self.focus, text)
+
+    def close(self) -> None:
+        """Leave."""
+        self.app.close()
+        self.shell.deleteLater()
+        self.app.deleteLater()
 
     @property
     def focus(self) -> QWidget:
@@ -127,7 +135,7 @@ def open_desk(tmp_path: Path, qtbot: QtBot) -> Iterator[OpenDesk]:
 
     def open_(**window_settings: object) -> Desk:
         for desk in desks:
-            desk.app.close()
+            desk.close()
         desks.clear()
         paths = AppPaths.under(tmp_path / "profile")
         paths.make()
@@ -137,20 +145,19 @@ def open_desk(tmp_path: Path, qtbot: QtBot) -> Iterator[OpenDesk]:
         core = Core(paths)
         qt = QApplication.instance()
         assert isinstance(qt, QApplication)
-        app = DesktopApp(qt, paths, core)
-        app.show()
-        qtbot.waitExposed(app.window)
-        app.window.activateWindow()
-        desk = Desk(app, core, qtbot)
+        shell = Shell(paths.config)
+        app = DesktopApp(qt, core, shell)
+        shell.show()
+        qtbot.waitExposed(shell)
+        shell.activateWindow()
+        desk = Desk(app, core, shell, qtbot)
         desks.append(desk)
         desk.wait(app.window.stack.count)  # the first page comes after the first painting
         return desk
 
     yield open_
     for desk in desks:
-        desk.app.close()
-        desk.app.window.deleteLater()
-        desk.app.deleteLater()
+        desk.close()
     settle()
 
 

@@ -25,7 +25,7 @@ def window(qtbot, qapp, fresh_bridge, tmp_path, request):
         )
     )
     appearance = Appearance(qapp, fresh_bridge)
-    frame = MainWindow(fresh_bridge, standard_pages(), wizard=WizardPage, config_folder=tmp_path)
+    frame = MainWindow(fresh_bridge, standard_pages(), wizard=WizardPage)
     qtbot.addWidget(frame)
     frame.show()
     qtbot.waitUntil(lambda: frame.stack.count() == 1)

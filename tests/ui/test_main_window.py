@@ -15,9 +15,10 @@ from kimi_desktop.base.errors import ErrorCode, SettingsError
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.chat.types import StoreFailed
 from kimi_desktop.ui.bridge import Bridge
-from kimi_desktop.ui.main_window import LEAST_SIZE, MainWindow
+from kimi_desktop.ui.main_window import MainWindow
 from kimi_desktop.ui.navigation import PAGES
 from kimi_desktop.ui.pages import Page, standard_pages
+from kimi_desktop.ui.shell import LEAST_SIZE
 from kimi_desktop.ui.widgets.button import ButtonKind
 from kimi_desktop.ui.widgets.chip import Dot
 from kimi_desktop.ui.window_overlays import LogView, Question, ShortcutList
@@ -46,7 +47,7 @@ def make_pages(built: Built) -> list[Page]:
 
 @pytest.fixture
 def window(qtbot, bridge: Bridge, built: Built, tmp_path: Path) -> MainWindow:
-    frame = MainWindow(bridge, make_pages(built), config_folder=tmp_path)
+    frame = MainWindow(bridge, make_pages(built))
     qtbot.addWidget(frame)
     frame.show()
     qtbot.waitExposed(frame)
@@ -125,14 +126,9 @@ def test_ctrl_n_opens_an_empty_chat_on_its_page(qtbot, window, bridge):
     assert window.stack.currentWidget().text() == "chat"
 
 
-def test_size_and_place_come_back(qtbot, window, bridge, built, tmp_path):
+def test_its_sizes(window):
     assert (window.width(), window.height()) == (1280, 800)
     assert window.minimumSize() == LEAST_SIZE
-    window.resize(1100, 700)
-    window.close()
-    second = MainWindow(bridge, make_pages(built), config_folder=tmp_path)
-    qtbot.addWidget(second)
-    assert second.height() == 700  # the offscreen screen is narrower than the window
 
 
 def test_the_pill_is_in_the_true_centre(window, services):

@@ -39,7 +39,7 @@ def test_a_bare_system_needs_all(bare: ModuleType) -> None:
     offscreen = bare.missing_packages("offscreen")
     window = bare.missing_packages("window")
     tests = bare.missing_packages("tests")
-    assert set(offscreen) == {*bare.OFFSCREEN.values(), "fonts-wqy-microhei"}
+    assert set(offscreen) == {"libgomp1", *bare.OFFSCREEN.values(), "fonts-wqy-microhei"}
     assert set(window) == set(offscreen) | set(bare.X11.values())
     assert set(tests) == set(window) | {"xvfb", "xauth"}
 
