@@ -19,10 +19,12 @@ class Appearance(QObject):
     """Owns the theme and the language switch."""
 
     def __init__(self, app: QApplication, bridge: Bridge) -> None:
-        super().__init__(app)
+        super().__init__(bridge)
         self._bridge = bridge
         self.theme = Theme(app)
         self.language = LanguageSwitch(app)
+        for part in (self.theme, self.language):
+            part.setParent(self)  # gone with the window behind it, translators included
         self._apply()
         bridge.happened.connect(self._on_event)
 

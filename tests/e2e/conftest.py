@@ -32,7 +32,7 @@ from kimi_desktop.ui.wizard.page import WizardPage
 from tests.support.leaks import settle
 
 PICTURES = Path(__file__).resolve().parents[2] / ".run" / "e2e"
-PATIENCE_MS = 60_000
+PATIENCE_MS = 90_000
 """An upper bound for a loaded computer, not a measure."""
 
 
