@@ -70,6 +70,7 @@ def test_a_choice_dresses_the_running_app(qtbot, qapp: QApplication):
     qtbot.addWidget(label)
     label.show()
     seen = []
+    dresser.choose(ThemeChoice.DARK)  # whatever an earlier test left in force
     dresser.changed.connect(lambda: seen.append(theme.tokens()))
 
     dresser.choose(ThemeChoice.LIGHT)
