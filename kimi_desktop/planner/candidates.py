@@ -16,6 +16,7 @@ from kimi_desktop.base.units import GIB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
+from kimi_desktop.planner.graph_width import MEASURED_UBATCH
 from kimi_desktop.planner.hardware import gpu_speed
 from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
 from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
@@ -26,6 +27,9 @@ from kimi_desktop.planner.weights import LayerBytes, layer_bytes, layer_devices,
 
 EXPERTS_OF = r"blk\.({blocks})\.ffn_(up|down|gate|gate_up)_(ch|)exps"
 """Tensor names of some blocks' experts; no comma in it, which would end an ``-ot`` rule."""
+WIDER = 6
+"""Rows of F32 per token that are kept free on each of several GPUs with micro-batches above the
+measured one: there the engine's dry run gave Kimi K2 up to 5.5 rows more than the forecast."""
 ROUNDS = 4
 """Compute buffers depend on the split and the split on them: this often at most."""
 
@@ -136,6 +140,9 @@ class Site:
     def budgets(self, gpus: Sequence[int], base: Placement) -> list[float]:
         """What weights, cache and compute may take, per GPU."""
         overhead = gpu_overhead_bytes(self.shape, base)
+        if len(gpus) > 1:
+            tokens = max(base.n_ubatch - MEASURED_UBATCH, 0)
+            overhead += 4 * tokens * WIDER * self.shape.geometry.n_embd
         return [
             self.machine.gpus[number].vram_free_bytes
             - self.reserve_share * self.machine.gpus[number].vram_total_bytes
