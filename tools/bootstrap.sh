@@ -10,6 +10,7 @@ task=${1:-install}
 venv=.venv
 python=$venv/bin/python
 log=.run/install.log
+private=$(pwd)/.run/system
 mkdir -p .run
 
 say() { printf '%s\n' "$*"; }
@@ -39,12 +40,39 @@ install_system() { # $1 = offscreen|window|tests
         missing=$("$base_python" tools/system_packages.py "$1")
         [ -z "$missing" ] && return 0
     fi
-    say "Missing system packages. Type this line to install them:"
+    say "Missing system packages. Type this line to install them for good:"
     if command -v apt-get >/dev/null 2>&1; then
         say "    sudo apt-get install --no-install-recommends $missing"
+        unpack_privately
     else
         say "    (Debian's names; your system may call them otherwise) $missing"
     fi
+}
+
+# A user who may not install gets the libraries unpacked beside the environment instead. Xvfb is
+# left out: the tests then run offscreen.
+unpack_privately() {
+    command -v dpkg-deb >/dev/null 2>&1 || return 0
+    missing=$("$base_python" tools/system_packages.py offscreen)
+    [ -z "$missing" ] && return 0
+    say "Until then they are unpacked into $private, for this checkout alone."
+    # shellcheck disable=SC2086
+    if sh tools/private_libraries.sh "$private" $missing >"$log" 2>&1; then
+        use_private
+    else
+        rm -rf "$private"
+        tail -n 3 "$log" >&2
+        say "That did not work (above: why); going on without them."
+    fi
+}
+
+use_private() {
+    [ -f "$private/fonts.conf" ] || return 0
+    for libraries in "$private"/usr/lib/*-linux-gnu "$private"/lib/*-linux-gnu; do
+        [ -d "$libraries" ] && LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    done
+    FONTCONFIG_FILE=$private/fonts.conf
+    export LD_LIBRARY_PATH FONTCONFIG_FILE
 }
 
 qt_loads() {
@@ -117,6 +145,7 @@ run_tests() {
 }
 
 # --- main --------------------------------------------------------------------------------------
+use_private
 base_python=$(find_python)
 [ -n "$base_python" ] ||
     stop "Python 3.11 or newer is needed. Type: sudo apt-get install python3 python3-venv"
