@@ -16,12 +16,14 @@ import os
 import statistics
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+if __name__ == "__main__":
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import httpx
 from PySide6.QtCore import QEventLoop, QTimer
@@ -39,7 +41,7 @@ from tests.support.tiny_kimi import make_tiny_kimi
 QUESTIONS = {"real 270 M": "Tell me a long story about a ship.", "tiny Kimi": "forever"}
 
 
-def wait_for(condition) -> None:
+def wait_for(condition: Callable[[], object]) -> None:
     loop = QEventLoop()
     timer = QTimer()
     timer.timeout.connect(lambda: condition() and loop.quit())
@@ -158,8 +160,6 @@ def main() -> int:
         real, tiny = Path(folder) / "real", Path(folder) / "tiny"
         for home in (real, tiny):
             AppPaths.under(home).default_models_folder.mkdir(parents=True)
-        import threading
-
         install_starter(
             AppPaths.under(real).default_models_folder, lambda *_: None, threading.Event()
         )

@@ -30,7 +30,7 @@ def format_gib(size_bytes: float, *, unit: bool = True) -> str:
 
 
 def format_file_size(size_bytes: float) -> str:
-    """Files and disks: GB without decimals from 100 GB on, TB from 1 TB on.
+    """Files and disks: GB without decimals from 100 GB on, TB from 1 TB on; one below 10 MB.
 
     What rounds to a thousand of one unit is shown in the next.
     """
@@ -41,10 +41,15 @@ def format_file_size(size_bytes: float) -> str:
     if round(size_bytes / MB) >= 1000:
         return f"{size_bytes / GB:,.1f} GB"
     if round(size_bytes / KB) >= 1000:
-        return f"{size_bytes / MB:,.0f} MB"
+        return f"{_short(size_bytes / MB)} MB"
     if round(size_bytes) >= KB:
-        return f"{size_bytes / KB:,.0f} KB"
+        return f"{_short(size_bytes / KB)} KB"
     return f"{size_bytes:,.0f} B"
+
+
+def _short(number: float) -> str:
+    """One decimal below ten."""
+    return f"{number:,.1f}" if round(number, 1) < 10 else f"{number:,.0f}"
 
 
 def format_rate(bytes_per_s: float) -> str:
