@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop import __version__
-from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.errors import ErrorCode, KimiError, PlanError
 from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import LanguageChoice, SettingsStore
+from kimi_desktop.planner.plan_types import Profile
 
 INTERRUPTED = 130
 
@@ -77,6 +78,13 @@ def _parser(language: Language) -> argparse.ArgumentParser:
 
     verb("doctor", _doctor)
     verb("models", _models)
+    plan = verb("plan", _plan)
+    plan.add_argument("model", metavar="MODEL", help=say("model"))
+    plan.add_argument("--machine", type=Path, metavar="FILE", help=say("plan.machine"))
+    plan.add_argument(
+        "--profile", choices=[*Profile], default=Profile.SAFE, help=say("plan.profile")
+    )
+    plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     chat = verb("chat", _chat)
     chat.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
@@ -124,6 +132,35 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
         sys.stdout.write(json.dumps(describe(found), ensure_ascii=False, indent=1) + "\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in table(found, language))
+    return 0
+
+
+def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
+    from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
+    from kimi_desktop.machine.probe import look  # noqa: PLC0415
+    from kimi_desktop.models.library import Library, find_named  # noqa: PLC0415
+    from kimi_desktop.planner import report  # noqa: PLC0415
+    from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
+    from kimi_desktop.planner.memory import shape_of  # noqa: PLC0415
+    from kimi_desktop.planner.plan_types import Wishes  # noqa: PLC0415
+
+    folders = [paths.default_models_folder, *_added_folders(paths)]
+    library = Library(kv_bytes_per_token)
+    model = find_named(library.scan(folders), options.model, library)
+    if model.facts is None:
+        raise PlanError(ErrorCode.PLAN_NO_HEADER)
+    machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
+    wishes = Wishes(profile=options.profile, context=options.ctx)
+    plan = report.plan_model(model.facts, machine, wishes)
+    speed = report.plan_speed(shape_of(model.facts), plan, machine)
+    if options.json:
+        found = report.plan_object(plan, machine, language, speed=speed)
+        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    else:
+        program = ("llama-server", "-m", str(model.path))
+        lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
 
 

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError
 from kimi_desktop.base.messages import Language, message
@@ -16,8 +15,7 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.chat.terminal_output import JsonOutput, PlainOutput
 from kimi_desktop.core import Core
-from kimi_desktop.models.choose import choose_model
-from kimi_desktop.models.library import Library
+from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.types import LocalModel, default_model
 from kimi_desktop.planner.cache import kv_bytes_per_token
 
@@ -50,11 +48,7 @@ def find_model(core: Core, wanted: str | None) -> LocalModel:
         if model.problem is not None:
             raise model.problem
         return model
-    path = Path(wanted).expanduser()
-    if path.is_file():
-        beside = Library(kv_bytes_per_token).scan((path.absolute().parent,), depth=0)
-        return choose_model((*models, *(row for row in beside if row not in models)), str(path))
-    return choose_model(models, wanted)
+    return find_named(models, wanted, Library(kv_bytes_per_token))
 
 
 def chat(

@@ -18,3 +18,12 @@ def tiny_kimi(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.support.tiny_kimi import make_tiny_kimi  # noqa: PLC0415 - numpy costs 0.1 s
 
     return make_tiny_kimi(tmp_path_factory.mktemp("tiny-kimi") / "tiny-kimi.q8_0.gguf")
+
+
+@pytest.fixture(scope="session")
+def endless_kimi(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a trained context of 262,144 tokens: "forever" outlasts any fast computer."""
+    from tests.support.tiny_kimi import Shape, make_tiny_kimi  # noqa: PLC0415
+
+    path = tmp_path_factory.mktemp("endless-kimi") / "tiny-kimi.q8_0.gguf"
+    return make_tiny_kimi(path, shape=Shape(context=262_144))

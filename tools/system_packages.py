@@ -32,7 +32,7 @@ X11 = {
     "libxcb-shape.so.0": "libxcb-shape0",
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
 }
-PROGRAMS = {"Xvfb": "xvfb", "xauth": "xauth"}
+PROGRAMS = {"Xvfb": "xvfb", "xauth": "xauth", "curl": "curl"}
 CJK_FONT = "fonts-wqy-microhei"
 CJK_MARKS = ("cjk", "wqy", "pingfang", "yahei", "sourcehan", "simsun", "droidsansfallback")
 FONT_FOLDERS = (

@@ -9,15 +9,20 @@ from pathlib import Path
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.models.types import LocalModel, ModelState
 
+MOST_NAMES = 6
+
 
 def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
     """The one model that ``wanted`` names: its path, its name, or a part that only it has.
 
     Raises:
-        ModelError: MODEL_NOT_FOUND (with the nearest names) or MODEL_AMBIGUOUS (with the names
+        ModelError: NO_MODEL (there is none at all), MODEL_UNKNOWN (with the nearest names),
+            MODEL_AMBIGUOUS (with the names
             that fit), or what keeps the model from being started.
     """
     rows = [model for model in models if model.state is not ModelState.COMPANION]
+    if not rows:
+        raise ModelError(ErrorCode.NO_MODEL)
     path = Path(wanted).expanduser().absolute()
     exact = [model for model in rows if wanted == model.id or path == model.path]
     named = exact or [model for model in rows if wanted.casefold() in _names(model)]
@@ -45,5 +50,6 @@ def _names(model: LocalModel) -> tuple[str, ...]:
 
 def _nearest(models: Iterable[LocalModel], wanted: str) -> str:
     names = {name: model.path.name for model in models for name in _names(model)}
-    near = difflib.get_close_matches(wanted.casefold(), names, n=6, cutoff=0.4)
-    return ", ".join(dict.fromkeys(names[name] for name in near)) or "–"
+    near = difflib.get_close_matches(wanted.casefold(), names, n=MOST_NAMES, cutoff=0.4)
+    shown = dict.fromkeys(names[name] for name in near or names)
+    return ", ".join(list(shown)[:MOST_NAMES])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.models.choose import choose_model
 from kimi_desktop.models.facts import KvRule, clean_text, companion_kind, facts_of
 from kimi_desktop.models.files import FoundFile, FoundSet, find_sets
 from kimi_desktop.models.gguf import GgufHeader, read_file
@@ -124,6 +125,19 @@ class Library:
             if not isinstance(read, ModelError) or read.code is not ErrorCode.MODEL_UNREADABLE:
                 self._headers[file] = read
         return read
+
+
+def find_named(models: Sequence[LocalModel], wanted: str, library: Library) -> LocalModel:
+    """The model that a person means: a file anywhere, or a name (or part of one) in ``models``.
+
+    Raises:
+        ModelError: there is none, several fit, or the file is broken.
+    """
+    path = Path(wanted).expanduser()
+    if not path.is_file():
+        return choose_model(models, wanted)
+    beside = library.scan((path.absolute().parent,), depth=0)
+    return choose_model((*models, *(row for row in beside if row not in models)), str(path))
 
 
 def _says(model: LocalModel, code: ErrorCode) -> bool:

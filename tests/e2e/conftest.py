@@ -140,7 +140,11 @@ def open_desk(tmp_path: Path, qtbot: QtBot) -> Iterator[OpenDesk]:
         paths = AppPaths.under(tmp_path / "profile")
         paths.make()
         if window_settings:
-            settings = {"schema": 1, "window": window_settings}
+            settings = {
+                "schema": 1,
+                "window": window_settings,
+                "chat": {"max_tokens": 1_000_000, "temperature": 0.6},
+            }
             paths.settings_file.write_text(json.dumps(settings), encoding="utf-8")
         core = Core(paths)
         qt = QApplication.instance()
@@ -170,10 +174,10 @@ def models_folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kimi_there(models_folder: Path, tiny_kimi: Path) -> Path:
+def kimi_there(models_folder: Path, endless_kimi: Path) -> Path:
     """The tiny Kimi-shaped model lies in the models folder."""
-    place = models_folder / tiny_kimi.name
-    place.hardlink_to(tiny_kimi)
+    place = models_folder / endless_kimi.name
+    place.hardlink_to(endless_kimi)
     return place
 
 

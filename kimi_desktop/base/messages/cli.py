@@ -20,6 +20,18 @@ TEXTS: dict[str, Text] = {
     ),
     "cli.doctor": Text("look at this machine", "检查本机硬件"),
     "cli.models": Text("list the local models", "列出本地模型"),
+    "cli.plan": Text(
+        "say where a model goes on this machine, and how fast it will be",
+        "说明模型在本机如何放置、速度如何",
+    ),
+    "cli.plan.machine": Text(
+        "plan for the machine in this file (as doctor --json writes it)",
+        "为此文件描述的机器规划（doctor --json 的输出）",
+    ),
+    "cli.plan.profile": Text("what matters most (default: safe)", "侧重点（默认：safe）"),
+    "cli.plan.ctx": Text(
+        "context in tokens (default: what fits well)", "上下文词元数（默认：合适的值）"
+    ),
     "cli.chat": Text("talk to a local model", "与本地模型对话"),
     "cli.chat.prompt": Text("ask this and leave", "提出这个问题，回答后退出"),
     "cli.serve": Text(

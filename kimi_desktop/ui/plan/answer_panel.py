@@ -123,7 +123,6 @@ class AnswerPanel(QWidget):
         head.addWidget(self.chip)
         head.addWidget(self.estimate)
         head.addStretch(1)
-        head.addWidget(self.anyway)
         head.addWidget(self.start)
         command_head = QHBoxLayout()
         command_head.addWidget(self._command_title)
@@ -134,6 +133,8 @@ class AnswerPanel(QWidget):
         layout.setContentsMargins(24, 16, 24, 16)
         layout.setSpacing(8)
         layout.addLayout(head)
+        # In a row of its own: beside the button a wide font would not fit the narrowest window.
+        layout.addWidget(self.anyway, alignment=Qt.AlignmentFlag.AlignRight)
         layout.addSpacing(4)
         layout.addWidget(self.sentence)
         layout.addWidget(self.advice)

@@ -151,11 +151,11 @@ def test_an_answer_at_the_edge_of_the_context(make: Make, heard: Heard) -> None:
 
 
 def test_stopping_an_endless_answer_frees_the_engine_and_killing_it_keeps_the_text(
-    io: IoLoop, tiny_kimi: Path, tmp_path: Path
+    io: IoLoop, endless_kimi: Path, tmp_path: Path
 ) -> None:
     bus = EventBus()
     heard = Heard(bus)
-    with linked_engine(io, bus, tiny_kimi, context=ENDLESS) as engine:
+    with linked_engine(io, bus, endless_kimi, context=ENDLESS) as engine:
         settings = AnswerSettings(Sampling(max_tokens=ENDLESS))
         chats = ChatService(io, bus, tmp_path / "chats.db", engine, lambda: settings)
         chats.start()

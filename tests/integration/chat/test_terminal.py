@@ -208,9 +208,9 @@ def test_a_conversation(tiny_kimi: Path, database: Path) -> None:
 
 
 def test_control_c_stops_the_answer_and_a_second_one_leaves(
-    tiny_kimi: Path, database: Path
+    endless_kimi: Path, database: Path
 ) -> None:
-    with terminal(database, tiny_kimi, "--context", str(ENDLESS)) as it:
+    with terminal(database, endless_kimi, "--context", str(ENDLESS)) as it:
         it.wait_for("Ask something.")
         it.type("forever\n")
         it.wait_for("goes,Round", 3)
@@ -224,8 +224,8 @@ def test_control_c_stops_the_answer_and_a_second_one_leaves(
         assert it.ends_with_code("\x03") == 130
 
 
-def test_lines_typed_while_it_answers(tiny_kimi: Path, database: Path) -> None:
-    with terminal(database, tiny_kimi, "--context", str(ENDLESS)) as it:
+def test_lines_typed_while_it_answers(endless_kimi: Path, database: Path) -> None:
+    with terminal(database, endless_kimi, "--context", str(ENDLESS)) as it:
         it.wait_for("Ask something.")
         it.type("forever\n")
         it.wait_for("goes,Round", 3)
@@ -237,8 +237,8 @@ def test_lines_typed_while_it_answers(tiny_kimi: Path, database: Path) -> None:
         assert it.ends_with_code("\x04") == 0
 
 
-def test_control_c_in_a_single_answer(tiny_kimi: Path, database: Path) -> None:
-    with terminal(database, tiny_kimi, "--context", str(ENDLESS), "--prompt", "forever") as it:
+def test_control_c_in_a_single_answer(endless_kimi: Path, database: Path) -> None:
+    with terminal(database, endless_kimi, "--context", str(ENDLESS), "--prompt", "forever") as it:
         it.wait_for("goes,Round", 3)
         it.type("\x03")
         assert it.ends_with_code() == 130

@@ -127,7 +127,7 @@ def test_a_screen_reader_hears_the_whole_row(page, services):
     broken = services.models.models[5]
     index = table.rows.index(table.rows.line_of(broken.id), Column.NAME)
     spoken = index.data(Qt.ItemDataRole.AccessibleTextRole)
-    assert spoken.startswith("notes, 1 MB, Damaged, ")
+    assert spoken.startswith("notes, 1.2 MB, Damaged, ")
     assert "general.architecture" in spoken
     assert "general.architecture" in index.data(Qt.ItemDataRole.ToolTipRole)
     partial = services.models.models[4]

@@ -7,8 +7,10 @@ import plistlib
 import struct
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from kimi_desktop.machine import cpu, macos
@@ -144,8 +146,10 @@ def test_sysctl_fills_numbers_and_words(monkeypatch: pytest.MonkeyPatch) -> None
     assert macos.sysctl("hw.unheard_of") is None
 
 
-def test_the_mounts_come_from_psutil() -> None:
-    assert any(point == "/" for point, _ in macos.mounts())
+def test_the_mounts_come_from_psutil(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = SimpleNamespace(mountpoint="/", device="/dev/disk3s1s1", fstype="apfs", opts="ro")
+    monkeypatch.setattr(psutil, "disk_partitions", lambda all: [disk])
+    assert [point for point, _ in macos.mounts()] == ["/"]
 
 
 def test_look_cpu_takes_this_way_on_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:

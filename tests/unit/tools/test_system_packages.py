@@ -41,7 +41,7 @@ def test_a_bare_system_needs_all(bare: ModuleType) -> None:
     tests = bare.missing_packages("tests")
     assert set(offscreen) == {"libgomp1", *bare.OFFSCREEN.values(), "fonts-wqy-microhei"}
     assert set(window) == set(offscreen) | set(bare.X11.values())
-    assert set(tests) == set(window) | {"xvfb", "xauth"}
+    assert set(tests) == set(window) | {"xvfb", "xauth", "curl"}
 
 
 def test_one_missing_library_is_the_only_one_named(

@@ -1,0 +1,153 @@
+"""The verbs as a user types them: real processes, exit codes, both languages, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.base.paths import AppPaths
+
+PATIENCE_S = 90
+
+
+@pytest.fixture
+def profile(tmp_path: Path, tiny_kimi: Path) -> AppPaths:
+    """A profile with the tiny model in its models folder."""
+    paths = AppPaths.under(tmp_path / "a profile 月")
+    paths.default_models_folder.mkdir(parents=True)
+    (paths.default_models_folder / tiny_kimi.name).hardlink_to(tiny_kimi)
+    return paths
+
+
+def environment(paths: AppPaths) -> dict[str, str]:
+    return {**os.environ, "KIMI_DESKTOP_HOME": str(paths.data.parent), "LC_ALL": "C.UTF-8"}
+
+
+def run(paths: AppPaths, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kimi_desktop", *arguments],
+        env=environment(paths),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def test_doctor(profile: AppPaths) -> None:
+    done = run(profile, "doctor", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["memory"]["total_gib"] > 0
+    assert "内存" in run(profile, "doctor", "--lang", "zh_CN").stdout
+
+
+def test_models(profile: AppPaths) -> None:
+    (profile.default_models_folder / "cut.gguf").write_bytes(b"GGUF\x03\x00")
+    done = run(profile, "models", "--json")
+    by_state = {row["state"]: row for row in json.loads(done.stdout)}
+    assert by_state["ready"]["title"] == "Tiny Kimi"
+    assert by_state["broken"]["problem"]["code"].startswith("models.")
+    shown = run(profile, "models", "--lang", "zh_CN").stdout
+    assert "就绪" in shown
+    assert "已损坏" in shown
+
+
+def test_plan(profile: AppPaths) -> None:
+    done = run(profile, "plan", "tiny", "--json", "--ctx", "1024")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["context"]) == (0, 1024)
+    assert found["flags"][-2:] == ["--fit", "off"]
+    text = run(profile, "plan", "tiny").stdout
+    assert "llama-server -m" in text
+    assert "tiny-kimi" in text
+
+
+def test_a_plan_for_another_machine(profile: AppPaths, tmp_path: Path) -> None:
+    machine = json.loads(run(profile, "doctor", "--json").stdout)
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps({**machine, "memory": {**machine["memory"], "colour": "red"}}))
+    done = run(profile, "plan", "tiny", "--machine", str(file))
+    assert done.returncode == 1
+    assert "colour" in done.stderr
+
+
+def test_one_answer(profile: AppPaths) -> None:
+    done = run(profile, "chat", "tiny", "--prompt", "code please")
+    assert done.returncode == 0
+    assert "print(6 * 7)" in done.stdout
+    assert "tok/s" in done.stderr
+
+
+def test_a_file_anywhere_can_be_named(profile: AppPaths, tiny_kimi: Path) -> None:
+    done = run(profile, "chat", str(tiny_kimi), "--prompt", "code please", "--json")
+    assert done.returncode == 0
+    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert events[0] == "loading"
+    assert "text" in events
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["chat", "nothing like it", "--prompt", "hi"], 1, "tiny-kimi"),
+        (["plan", "tiny", "--ctx", "0"], 1, "context 0"),
+        (["chat", "--no-such-flag"], 2, "--no-such-flag"),
+        (["dance"], 2, "dance"),
+        (["doctor", "--lang", "fr"], 2, "fr"),
+        (["serve", "--port", "0"], 2, "port"),
+    ],
+)
+def test_bad_input(profile: AppPaths, arguments: list[str], code: int, words: str) -> None:
+    done = run(profile, *arguments)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_model_at_all(tmp_path: Path) -> None:
+    done = run(AppPaths.under(tmp_path / "empty"), "chat", "--prompt", "hi")
+    assert done.returncode == 1
+    assert "no model" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a Unix signal")
+def test_serve_until_interrupted(profile: AppPaths) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kimi_desktop", "serve", "tiny", "--json"],
+        env=environment(profile),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "serving":
+                break
+        request = urllib.request.Request(
+            f"{event['url']}/models", headers={"Authorization": f"Bearer {event['key']}"}
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            assert json.load(answer)["data"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 130
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.stdout.close()
+        process.wait()
+    deadline = time.monotonic() + PATIENCE_S
+    while list(profile.runtime.glob("*.sock")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not list(profile.runtime.glob("*.sock"))
