@@ -67,8 +67,8 @@
         <translation>演示模型：Gemma 3 270M</translation>
     </message>
     <message>
-        <source>Comes with the app and starts in a second. A base model: it continues text and is no assistant.</source>
-        <translation>随应用提供，一秒即可启动。这是基座模型：只会续写文本，不是助手。</translation>
+        <source>Comes with the app. A base model: it continues text and is no assistant.</source>
+        <translation>随应用提供。这是基座模型：只会续写文本，不是助手。</translation>
     </message>
     <message>
         <source>no download</source>

@@ -179,8 +179,7 @@ class Offers(QWidget):
         self.starter.set_texts(
             self.tr("Demo model: Gemma 3 270M"),
             self.tr(
-                "Comes with the app, 253 MB, starts in a second. A base model: it continues "
-                "text and is no assistant."
+                "Comes with the app, 253 MB. A base model: it continues text and is no assistant."
             ),
             self.tr("Install"),
             self.tr("Putting the demo model together"),

@@ -153,8 +153,7 @@ class ModelStep(Step):
                 option.set_texts(
                     self.tr("Demo model: Gemma 3 270M"),
                     self.tr(
-                        "Comes with the app and starts in a second. A base model: it continues "
-                        "text and is no assistant."
+                        "Comes with the app. A base model: it continues text and is no assistant."
                     ),
                     size or self.tr("no download"),
                 )
