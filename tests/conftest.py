@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A run in the background of a script is started with SIGINT ignored, and programs inherit that: the
+# tests of Ctrl+C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Loaded computers are slow, and no test asserts a time.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
