@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop import __version__
-from kimi_desktop.base.errors import ErrorCode, KimiError, PlanError
+from kimi_desktop.base.errors import ErrorCode, KimiError, PlanError, SettingsError
 from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
@@ -63,7 +63,12 @@ def _parser(language: Language) -> argparse.ArgumentParser:
 
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help=say("json"))
-    common.add_argument("--lang", choices=[*Language], help=say("lang"), metavar="LANG")
+    common.add_argument(
+        "--lang",
+        choices=[language.value for language in Language],
+        help=say("lang"),
+        metavar="LANG",
+    )
 
     parser = argparse.ArgumentParser(prog="kimi-desktop", description=say("about"))
     parser.add_argument("--version", action="version", version=f"kimi-desktop {__version__}")
@@ -82,7 +87,10 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("model", metavar="MODEL", help=say("model"))
     plan.add_argument("--machine", type=Path, metavar="FILE", help=say("plan.machine"))
     plan.add_argument(
-        "--profile", choices=[*Profile], default=Profile.SAFE, help=say("plan.profile")
+        "--profile",
+        choices=[profile.value for profile in Profile],
+        default=Profile.SAFE.value,
+        help=say("plan.profile"),
     )
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     chat = verb("chat", _chat)
@@ -95,9 +103,9 @@ def _parser(language: Language) -> argparse.ArgumentParser:
 
 
 def _port(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isascii() and text.isdigit() else 0
     if not 1 <= number <= 65535:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (1 to 65535)")
     return number
 
 
@@ -149,9 +157,9 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     library = Library(kv_bytes_per_token)
     model = find_named(library.scan(folders), options.model, library)
     if model.facts is None:
-        raise PlanError(ErrorCode.PLAN_NO_HEADER)
+        raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.title})
     machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
-    wishes = Wishes(profile=options.profile, context=options.ctx)
+    wishes = Wishes(profile=Profile(options.profile), context=options.ctx)
     plan = report.plan_model(model.facts, machine, wishes)
     speed = report.plan_speed(shape_of(model.facts), plan, machine)
     if options.json:
@@ -185,5 +193,10 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
 
 
 def _log(paths: AppPaths) -> None:
-    paths.make()
+    try:
+        paths.make()
+    except OSError as error:
+        detail = error.strerror or str(error)
+        params = {"path": str(paths.data), "detail": detail}
+        raise SettingsError(ErrorCode.DATA_READ_ONLY, params, cause=error) from error
     log_to_file(paths.logs)

@@ -95,6 +95,7 @@ class Core:
         self._leave_bus = self.bus.subscribe(self._join)
         self._started = False
         self._closing = threading.Lock()
+        self._closed = False
 
     def start(self) -> None:
         """Look at the machine and the models, begin sampling. Returns at once."""
@@ -108,6 +109,9 @@ class Core:
     def close(self) -> None:
         """End the gateway, the engine and every task, then the stores. Idempotent; blocks."""
         with self._closing:
+            if self._closed:
+                return
+            self._closed = True
             self._leave_bus()
             for name, end in (
                 ("chats", self.chats.close),

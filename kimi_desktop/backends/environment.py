@@ -28,6 +28,9 @@ ALLOWED = frozenset(
 
 ALLOWED_PREFIXES = ("LC_",)
 
+FIXED = {"GGML_NO_BACKTRACE": "1"}
+"""Else ggml starts a debugger on an engine that aborts, and its frames bury the reason."""
+
 
 def engine_environment(
     environment: Mapping[str, str], extra: Mapping[str, str] | None = None
@@ -38,7 +41,7 @@ def engine_environment(
         for name, value in environment.items()
         if _canonical(name) in ALLOWED or name.startswith(ALLOWED_PREFIXES)
     }
-    return kept | dict(extra or {})
+    return kept | FIXED | dict(extra or {})
 
 
 def _canonical(name: str) -> str:

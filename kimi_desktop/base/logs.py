@@ -11,6 +11,7 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 def log_to_file(folder: Path) -> None:
     """Add the rotating file ``kimi-desktop.log`` (4 x 2 MB); without it when not writable."""
+    logging.raiseExceptions = False  # a full disk must not print a traceback per line
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     try:

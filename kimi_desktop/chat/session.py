@@ -78,6 +78,8 @@ class AnswerSession:
         self._has_text = False
         self._has_reasoning = False
         self._finish: Finish | None = None
+        self._prompt_tokens = 0
+        """As the engine tells while it reads the prompt: the context gauge needs it at once."""
         self._usage: Usage | None = None
         self._tokens = 0
         self._started = self._first = self._content = clock()
@@ -118,6 +120,7 @@ class AnswerSession:
     def _take(self, delta: Delta) -> None:
         now = self._clock()
         if delta.prefill_total and delta.prefill_done is not None and not self._tokens:
+            self._prompt_tokens = delta.prefill_total
             self._on_prefill(delta.prefill_done, delta.prefill_total)
         if delta.usage is not None:
             self._usage = delta.usage
@@ -178,6 +181,7 @@ class AnswerSession:
             decode_tokens_per_s=(self._tokens - before) / took_s if took_s > 0 else 0.0,
             first_token_s=self._first - self._started,
             thinking_s=thinking_s if self._has_reasoning else None,
+            prompt_tokens=self._prompt_tokens,
         )
 
     def _end(self, finish: Finish, error: KimiError | None = None) -> Answer:
@@ -192,7 +196,7 @@ class AnswerSession:
                 stats,
                 tokens=tokens,
                 decode_tokens_per_s=self._whole_speed(tokens, usage.decode_s, now),
-                prompt_tokens=usage.prompt_tokens,
+                prompt_tokens=usage.prompt_tokens or self._prompt_tokens,
                 cached_tokens=usage.cached_tokens,
             ),
             error,

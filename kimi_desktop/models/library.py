@@ -137,7 +137,8 @@ def find_named(models: Sequence[LocalModel], wanted: str, library: Library) -> L
     if not path.is_file():
         return choose_model(models, wanted)
     beside = library.scan((path.absolute().parent,), depth=0)
-    return choose_model((*models, *(row for row in beside if row not in models)), str(path))
+    known = {model.id for model in models}
+    return choose_model((*models, *(row for row in beside if row.id not in known)), str(path))
 
 
 def _says(model: LocalModel, code: ErrorCode) -> bool:

@@ -196,7 +196,9 @@ class ServeService:
         if self._process is not process:
             return
         self._process = None
-        error = ServeError(ErrorCode.SERVE_FAILED, {"detail": last or f"exit code {code}"})
+        # After a signal the last line of its log is some request's: no reason.
+        detail = f"signal {-code}" if code < 0 else last or f"exit code {code}"
+        error = ServeError(ErrorCode.SERVE_FAILED, {"detail": detail})
         if not listening.done():
             listening.set_exception(error)
             return

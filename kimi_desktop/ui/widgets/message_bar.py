@@ -167,7 +167,8 @@ class FailurePanel(QWidget):
         layout.addWidget(self._head)
         layout.addLayout(body)
         self.show_evidence(())
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        # Never squeezed: rows drawn over each other help nobody.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.retranslate()
 
     def show_cause(self, cause: str, advice: str = "", time: str = "") -> None:

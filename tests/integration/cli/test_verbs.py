@@ -151,3 +151,17 @@ def test_serve_until_interrupted(profile: AppPaths) -> None:
     while list(profile.runtime.glob("*.sock")) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not list(profile.runtime.glob("*.sock"))
+
+
+def test_a_model_of_the_library_can_be_named_by_its_path(profile: AppPaths) -> None:
+    (file,) = profile.default_models_folder.glob("*.gguf")
+    done = run(profile, "chat", str(file), "--prompt", "code please")
+    assert (done.returncode, "print(6 * 7)" in done.stdout) == (0, True)
+
+
+def test_a_data_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = run(AppPaths.under(tmp_path / "file"), "chat", "--prompt", "hi")
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -127,4 +127,5 @@ def test_only_what_is_allowed_reaches_an_engine() -> None:
         "LC_ALL": "C",
         "CUDA_VISIBLE_DEVICES": "0",
         "PYTHONPATH": "/ours",
+        "GGML_NO_BACKTRACE": "1",
     }

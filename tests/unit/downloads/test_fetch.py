@@ -299,7 +299,7 @@ def test_no_space_is_said_before_the_first_byte(
     monkeypatch.setattr(fetching.shutil, "disk_usage", lambda _folder: usage)
     error = failed(job)
     assert error.code is ErrorCode.DOWNLOAD_NO_SPACE
-    assert error.params["free"] == "1 MB"
+    assert error.params["free"] == "1.0 MB"
     assert hub.requests("cdn") == []
 
 

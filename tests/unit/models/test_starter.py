@@ -167,7 +167,7 @@ def test_the_terminal(
     assert starter.main() == 0
     output = capsys.readouterr()
     assert starter.STARTER_FILE in output.out
-    assert "100 % of 3 MB" in output.err
+    assert "100 % of 2.8 MB" in output.err
     monkeypatch.setattr(starter, "_PARTS", (("no_such_package", "x"),))
     (tmp_path / "profile" / "data" / "models" / starter.STARTER_FILE).unlink()
     assert starter.main() == 1
