@@ -178,7 +178,9 @@ class ScriptedChats:
     def stream(self, text: str = "", *, reasoning: str = "") -> None:
         """More of the open answer."""
         chat_id, message = self._open()
-        before = message.stats or AnswerStats(first_token_s=3.1, decode_tokens_per_s=18.4)
+        before = message.stats or AnswerStats(
+            first_token_s=3.1, decode_tokens_per_s=18.4, prompt_tokens=1_128
+        )
         stats = dataclasses.replace(
             before,
             tokens=before.tokens + max(1, (len(text) + len(reasoning)) // 4),

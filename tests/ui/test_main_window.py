@@ -367,7 +367,7 @@ def test_the_status_bar_follows_and_leads_to_monitor(qtbot, window, services: Sc
     texts = [cell.text for cell in bar.cells()]
     assert texts[0] == "18.4 tok/s"
     assert texts[1] == "First token 3.1 s"
-    assert texts[2] == "Context 50 / 131,072"
+    assert texts[2] == "Context 1,178 / 131,072"
     assert texts[3].startswith("RAM ")
     assert [text.partition(" ")[0] for text in texts[4:]] == ["GPU", "GPU"]
     assert bar.endpoint() == "Endpoint off"

@@ -33,6 +33,8 @@ class Conversation(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        # The messages give way to a failure panel, which must stay whole in the smallest window.
+        self._stack.setMinimumHeight(1)
         layout.addWidget(self._stack, 1)
         layout.addWidget(_Column(self.failure))
         layout.addWidget(_Column(self.composer))

@@ -129,6 +129,8 @@ class Inspector(Surface):
             case SampleTaken():
                 self._take_samples()
             case EngineStateChanged():
+                if event.status.state not in USABLE:
+                    self._show_stats(None)  # an engine that is gone has no speed
                 self._take_engine()
             case LibraryChanged() | MachineProbed():
                 self._take_engine()

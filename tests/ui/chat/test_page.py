@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from kimi_desktop.backends.types import EngineState
-from kimi_desktop.base.errors import ChatError, ErrorCode
+from kimi_desktop.base.errors import BackendError, ChatError, ErrorCode
 from kimi_desktop.chat.types import Finish, Role
 from kimi_desktop.ui.chat.chat_list import ChatList
 from kimi_desktop.ui.chat.link_popover import LinkPopover, can_open
@@ -416,3 +416,26 @@ def test_an_answer_streams_on_while_another_page_is_shown(page, services):
     page.show()
     shown = [view.pane.toPlainText() for _, view in page.transcript.pool if view.pane is not None]
     assert "One two three." in shown
+
+
+def test_the_failure_panel_stays_whole_in_the_smallest_window(make_page, bridge, services, qtbot):
+    page = make_page(bridge, width=904, height=532)
+    error = BackendError(ErrorCode.ENGINE_KILLED, {"signal": "SIGKILL"})
+    failed = dataclasses.replace(
+        services.engine.status,
+        state=EngineState.FAILED,
+        error=error,
+        log_tail=("one line", "another line", "a third line"),
+    )
+    services.engine.set_status(failed)
+    panel = page.conversation.failure
+    qtbot.waitUntil(panel.isVisible)
+    QApplication.processEvents()
+    assert panel.height() >= panel.heightForWidth(panel.width())
+    assert page.composer.isVisible()
+
+
+def test_an_engine_that_is_gone_has_no_speed(make_page, bridge, services):
+    page = make_page(bridge)
+    services.engine.set_state(EngineState.STOPPED)
+    assert page.inspector._stats is None
