@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -129,7 +130,12 @@ def test_segment_by_segment_shows_what_the_whole_shows(text: str) -> None:
     assert "".join(parts) == html(text)
 
 
-@given(MARKDOWN.filter(lambda text: "]:" not in text))
+# A fence's first line that is a table's head, too, is decided by the line after it, which a live
+# answer does not have yet: the one parse at the end sets that right.
+FENCE_OR_TABLE = re.compile(r"(~~~|```).*\|")
+
+
+@given(MARKDOWN.filter(lambda text: "]:" not in text and not FENCE_OR_TABLE.search(text)))
 def test_the_live_cuts_are_those_of_one_whole_parse(text: str) -> None:
     whole = split_markdown(text)
     live = fed(text + "\n\n").segments  # a paragraph may go on until a blank line
