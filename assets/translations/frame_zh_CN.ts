@@ -75,6 +75,18 @@
 <context>
     <name>EngineControl</name>
     <message>
+        <source>Restart the engine?</source>
+        <translation>重启引擎？</translation>
+    </message>
+    <message>
+        <source>The model that runs now is ended first; chats stay as they are.</source>
+        <translation>将先结束当前运行的模型；对话保持不变。</translation>
+    </message>
+    <message>
+        <source>Restart</source>
+        <translation>重启</translation>
+    </message>
+    <message>
         <source>An answer is being written. Load the model all the same?</source>
         <translation>正在生成回答。仍要加载模型吗？</translation>
     </message>

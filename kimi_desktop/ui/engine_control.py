@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 from kimi_desktop.backends.types import EngineState, LoadSettings
 from kimi_desktop.ui.bridge import Bridge
-from kimi_desktop.ui.engine_words import loaded_model
+from kimi_desktop.ui.engine_words import USABLE, loaded_model
 
 
 class Ask(Protocol):
@@ -30,7 +30,7 @@ class EngineControl(QObject):
         self._ask = ask
 
     def start(self, settings: LoadSettings | None = None) -> None:
-        """Start or restart; asks when an answer would be cut off.
+        """Start; asks before a running engine is ended for it.
 
         None takes the model that the engine had, else the chosen one; without any the list of
         models opens.
@@ -38,8 +38,15 @@ class EngineControl(QObject):
         wanted = settings or self._last_settings()
         if wanted is None:
             self._bridge.navigation.open_picker()
-        elif self._bridge.services.chats.generating_chat is None:
+        elif self._bridge.services.engine.status.state not in USABLE:
             self._start(wanted)
+        elif self._bridge.services.chats.generating_chat is None:
+            self._ask(
+                self.tr("Restart the engine?"),
+                self.tr("The model that runs now is ended first; chats stay as they are."),
+                self.tr("Restart"),
+                lambda: self._start(wanted),
+            )
         else:
             self._ask(
                 self.tr("An answer is being written. Load the model all the same?"),

@@ -188,8 +188,17 @@ def test_a_restart_asks_before_it_cuts_an_answer_off(qtbot, window, services, br
     assert services.desk.calls[-1] == ("engine.start", (wanted,))
 
 
+def test_a_restart_of_an_idle_engine_asks_too(qtbot, window, services, bridge):
+    wanted = services.engine.settings_for(services.models.models[0])
+    bridge.navigation.start_engine(wanted)
+    assert services.desk.called("engine.start") == 0
+    qtbot.mouseClick(window.overlays.current.confirm_button, Qt.MouseButton.LeftButton)
+    assert services.desk.calls[-1] == ("engine.start", (wanted,))
+
+
 def test_a_start_that_fails_shows_its_panel_and_no_second_message(qtbot, window, services, bridge):
     services.engine.start_error = services.models.models[-1].problem
+    services.engine.set_state(EngineState.STOPPED)
     bridge.navigation.start_engine(services.engine.settings_for(services.models.models[0]))
     QApplication.processEvents()
     assert window.top_bar.state_button().word() == "Failed"
@@ -291,6 +300,7 @@ def test_the_picker_loads_what_is_chosen(qtbot, window, services, bridge):
     ]
     qtbot.keyClick(picker.field, Qt.Key.Key_Return)
     assert bridge.settings.models.selected.endswith("gemma-3-270m-Q4_K_M.gguf")
+    qtbot.mouseClick(window.overlays.current.confirm_button, Qt.MouseButton.LeftButton)
     name, (settings,) = services.desk.calls[-1]
     assert name == "engine.start"
     assert settings.model_path.name == "gemma-3-270m-Q4_K_M.gguf"
