@@ -93,13 +93,11 @@ class Core:
         self.monitor = MonitorService(self.io, self.bus, self._gpus)
         self.serve = ServeService(self.io, self.bus, self.store, self.engine)
         self._leave_bus = self.bus.subscribe(self._join)
-        self._started = False
         self._closing = threading.Lock()
         self._closed = False
 
     def start(self) -> None:
         """Look at the machine and the models, begin sampling. Returns at once."""
-        self._started = True
         self.chats.start()
         self.engine.prepare()
         self.machine.probe()

@@ -17,8 +17,7 @@ def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
 
     Raises:
         ModelError: NO_MODEL (there is none at all), MODEL_UNKNOWN (with the nearest names),
-            MODEL_AMBIGUOUS (with the names
-            that fit), or what keeps the model from being started.
+            MODEL_AMBIGUOUS (with the names that fit), or what keeps the model from being started.
     """
     rows = [model for model in models if model.state is not ModelState.COMPANION]
     if not rows:
