@@ -62,3 +62,62 @@ class RemoteFile:
     size_bytes: int
     sha256: str
     """Of the whole file, 64 lower-case hex digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepoFile:
+    """One file of a repository, as the listing of a pinned commit describes it."""
+
+    path: str
+    """Inside the repository, with forward slashes, as the hub spells it."""
+    size_bytes: int
+    sha256: str | None
+    """Of the whole file, 64 lower-case hex digits; None where only git knows the file."""
+    git_sha1: str | None
+    """Of ``b"blob <length>\\0" + content``, for small files without a SHA-256."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepoListing:
+    """Everything in a repository at one commit."""
+
+    kind: HubKind
+    endpoint: str
+    """Scheme and host, without a slash at the end."""
+    repo: str
+    """``namespace/name``."""
+    commit: str
+    """40 hex digits; on ModelScope the name of the branch, which cannot be pinned."""
+    files: tuple[RepoFile, ...]
+    licence: str
+    """As the hub names it; empty when it names none."""
+    gated: bool
+    """The publisher wants its terms accepted first."""
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileJob:
+    """One file of a download, who offers it, and what proves it."""
+
+    target: str
+    """Where it goes inside the model folder: relative, forward slashes."""
+    size_bytes: int
+    sha256: str | None
+    git_sha1: str | None
+    """The proof of a file that has no SHA-256."""
+    sources: tuple[Source, ...]
+    """Preferred first; their revision is the commit. All of them name the same hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadSpec:
+    """What the transfer engine is given: every file, its proof, its place and its sources."""
+
+    title: str
+    """For people: the repository and the chosen files."""
+    folder: str
+    """The model's folder, absolute."""
+    files: tuple[FileJob, ...]
+    licence: str
+    commit: str
