@@ -119,9 +119,15 @@ def _speak_utf8() -> None:
 
 def _doctor(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
     from kimi_desktop.machine.doctor import doctor  # noqa: PLC0415 - a verb loads what it needs
+    from kimi_desktop.planner.tiers import machine_verdict  # noqa: PLC0415
 
-    folders = [paths.data, *_added_folders(paths)]
-    return doctor(json_output=options.json, language=language, folders=folders, out=sys.stdout)
+    return doctor(
+        json_output=options.json,
+        language=language,
+        folders=[paths.data, *_added_folders(paths)],
+        out=sys.stdout,
+        judge=machine_verdict,
+    )
 
 
 def _added_folders(paths: AppPaths) -> list[Path]:

@@ -27,6 +27,7 @@ from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.service import MonitorService
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.memory import forecast, shape_of
+from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.planner.types import LoadForecast, Placement
 from kimi_desktop.serve.service import ServeService
 
@@ -73,7 +74,11 @@ class Core:
             fetcher=Downloads(),
         )
         self.machine = MachineService(
-            self.io, self.bus, lambda: (self.paths.data, *self.models.folders), self._gpus
+            self.io,
+            self.bus,
+            lambda: (self.paths.data, *self.models.folders),
+            self._gpus,
+            judge=machine_verdict,
         )
         self.engine = LlamaEngineService(
             self.io,

@@ -21,6 +21,7 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.core import Core
 from kimi_desktop.machine.doctor import doctor
+from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.terminal import find_model, running_core
 
 PICTURE = Path(__file__).resolve().parent.parent / ".run" / "window.png"
@@ -42,6 +43,7 @@ def main() -> int:
             language=language,
             folders=[paths.data],
             out=sys.stdout,
+            judge=machine_verdict,
         )
         print(flush=True)
         with running_core(paths) as core:

@@ -1,7 +1,7 @@
-"""What a look at the machine means: rows with a result, and one verdict. Pure, any thread.
+"""What a look at the machine means: rows with a result. Pure, any thread.
 
 The yardstick is Kimi K2.6: a file must fit into RAM and VRAM together, since reading it from disk
-while it answers gives less than one token a second.
+while it answers gives less than one token a second. The machine in one sentence: ``planner.tiers``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from kimi_desktop.machine.types import (
     Gpu,
     Machine,
     Result,
-    Tier,
-    Verdict,
 )
 
 # Kimi K2.6 UD-Q4_K_XL: 584 GB = 544 GiB. The 8 GiB on top: 2.1 GiB of KV at 32K tokens, 3 to 4 GiB
@@ -28,12 +26,6 @@ from kimi_desktop.machine.types import (
 K26_4BIT_FILE_BYTES = 584 * GB
 K26_4BIT_BYTES = 552 * GIB
 K26_4BIT_TEXT = f"{K26_4BIT_BYTES // GIB} GiB"
-# UD-Q2_K_XL: 340 GB = 318 GiB, and the same 8 GiB.
-K26_2BIT_BYTES = 326 * GIB
-# vLLM's recipe for the native checkpoint asks for this much VRAM (8 x 80 GB is too little).
-K26_VRAM_BYTES = 714 * GB
-# Kimi-Linear-48B-A3B Q4_K_M: 29.7 GB = 27.7 GiB, and 4 GiB for the rest.
-LINEAR_BYTES = 32 * GIB
 # The always-on part of K2.6 (12.1 GiB) with 32K tokens of KV takes a card of 16 GB; such cards
 # report a little less than 16 GiB.
 USEFUL_VRAM_BYTES = 15.5 * GIB
@@ -57,8 +49,6 @@ ISA_LABELS = {
 }
 RAM_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
 
-TIERS = tuple(Tier)
-
 
 def check_rows(machine: Machine, language: Language) -> tuple[CheckRow, ...]:
     """The rows of the hardware check; only what was looked at gets a row."""
@@ -72,46 +62,17 @@ def check_rows(machine: Machine, language: Language) -> tuple[CheckRow, ...]:
     )
 
 
-def verdict(machine: Machine, language: Language) -> Verdict:
-    """What the machine is good for, by what must fit where. No speed is promised."""
-    tier = find_tier(machine)
-    has_gpu = any(gpu.vram_total_bytes >= USEFUL_VRAM_BYTES for gpu in machine.gpus)
-    key = tier.value
-    if tier is Tier.FULL:
-        key = "full_gpu" if has_gpu or machine.gpu_note == "apple" else "full_cpu"
-    have = format_gib(machine.memory_bytes)
-    if tier is Tier.SERVER:
-        have = format_gib(machine.vram_total_bytes)
-    elif machine.vram_total_bytes:
-        have = message("machine.verdict.both", language, have=have)
-    results = [row.result for row in check_rows(machine, language)]
-    return Verdict(
-        tier=tier,
-        tier_number=TIERS.index(tier) + 1,
-        tier_count=len(TIERS),
-        headline=message(f"machine.verdict.{key}", language, need=K26_4BIT_TEXT, have=have),
-        detail=message(
-            "machine.verdict.detail",
-            language,
-            passed=results.count(Result.PASSED),
-            warnings=_counted("warning", results.count(Result.WARN), language),
-            unknown=results.count(Result.UNKNOWN),
-            failed=results.count(Result.FAILED),
-        ),
+def count_results(rows: Iterable[CheckRow], language: Language) -> str:
+    """How the rows came out, in one sentence."""
+    results = [row.result for row in rows]
+    return message(
+        "machine.verdict.detail",
+        language,
+        passed=results.count(Result.PASSED),
+        warnings=_counted("warning", results.count(Result.WARN), language),
+        unknown=results.count(Result.UNKNOWN),
+        failed=results.count(Result.FAILED),
     )
-
-
-def find_tier(machine: Machine) -> Tier:
-    """The largest class of model that fits."""
-    if machine.vram_total_bytes >= K26_VRAM_BYTES:
-        return Tier.SERVER
-    if machine.memory_bytes >= K26_4BIT_BYTES:
-        return Tier.FULL
-    if machine.memory_bytes >= K26_2BIT_BYTES:
-        return Tier.LARGE
-    if machine.memory_bytes >= LINEAR_BYTES:
-        return Tier.WORKSTATION
-    return Tier.SMALL
 
 
 def _cpu_row(cpu: Cpu, language: Language) -> CheckRow:

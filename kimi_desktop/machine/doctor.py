@@ -16,11 +16,11 @@ from kimi_desktop.base.terminal import (
     pad,
     paint,
 )
-from kimi_desktop.machine.checks import check_rows, verdict
+from kimi_desktop.machine.checks import check_rows
 from kimi_desktop.machine.describe import describe
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.probe import look
-from kimi_desktop.machine.types import CheckRow, Machine, Result
+from kimi_desktop.machine.types import CheckRow, JudgeMachine, Machine, Result, Verdict
 
 GAP = "  "
 MARKS = {Result.PASSED: "✓", Result.WARN: "!", Result.FAILED: "✗", Result.UNKNOWN: "?"}
@@ -38,6 +38,7 @@ def doctor(
     language: Language,
     folders: Sequence[Path],
     out: TextIO,
+    judge: JudgeMachine,
     gpus: GpuReader | None = None,
 ) -> int:
     """Look at the machine and print what was seen: a table, or one JSON object.
@@ -55,12 +56,20 @@ def doctor(
     if json_output:
         out.write(json.dumps(describe(machine), ensure_ascii=False, indent=1) + "\n")
     else:
-        for line in table(machine, language, columns=columns_of(out), colours=colours_allowed(out)):
-            out.write(line + "\n")
+        lines = table(
+            machine,
+            judge(machine, language),
+            language,
+            columns=columns_of(out),
+            colours=colours_allowed(out),
+        )
+        out.writelines(f"{line}\n" for line in lines)
     return 0
 
 
-def table(machine: Machine, language: Language, *, columns: int, colours: bool) -> list[str]:
+def table(
+    machine: Machine, summary: Verdict, language: Language, *, columns: int, colours: bool
+) -> list[str]:
     """The rows as lines: side by side where they fit, else "Expected" below what was seen."""
     rows = check_rows(machine, language)
     marks = [_mark(row, language) for row in rows]
@@ -99,7 +108,6 @@ def table(machine: Machine, language: Language, *, columns: int, colours: bool) 
         if not side_by_side:
             below = message("machine.expected_below", language, expected=row.expected)
             lines.append(" " * before + muted(below))
-    summary = verdict(machine, language)
     tier = message("machine.tier", language, number=summary.tier_number, count=summary.tier_count)
     lines += [
         "",

@@ -17,7 +17,7 @@ from kimi_desktop.base.operation import Operation
 from kimi_desktop.machine import checks
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.probe import look
-from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Verdict
+from kimi_desktop.machine.types import CheckRow, JudgeMachine, Machine, MachineProbed, Verdict
 
 Look = Callable[[Sequence[Path], GpuReader], Machine]
 
@@ -32,6 +32,8 @@ class MachineService:
         folders: Callable[[], Sequence[Path]],
         gpus: GpuReader | None = None,
         look_at: Look = look,
+        *,
+        judge: JudgeMachine,
     ) -> None:
         """``folders``: whose volumes to look at. ``gpus``: shared with the monitor."""
         self._io = io
@@ -39,6 +41,7 @@ class MachineService:
         self._folders = folders
         self._gpus = gpus or GpuReader()
         self._look = look_at
+        self._judge = judge
         self._lock = threading.Lock()
         self._machine: Machine | None = None
         self._running: Operation[Machine] | None = None
@@ -61,7 +64,7 @@ class MachineService:
 
     def verdict(self, machine: Machine, language: Language) -> Verdict:
         """What the machine is good for: tier, one sentence, how the rows came out."""
-        return checks.verdict(machine, language)
+        return self._judge(machine, language)
 
     async def _probe(self) -> Machine:
         started = time.perf_counter()

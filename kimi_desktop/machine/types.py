@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kimi_desktop.base.events import Event
+from kimi_desktop.base.messages import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,10 @@ class Verdict:
     """One sentence."""
     detail: str
     """A second, muted one: how the rows came out."""
+
+
+JudgeMachine = Callable[[Machine, Language], Verdict]
+"""Lives in the planner, which knows what fits (``planner.tiers``)."""
 
 
 @dataclass(frozen=True, slots=True)

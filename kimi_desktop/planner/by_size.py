@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kimi_desktop.base.units import GIB
+from kimi_desktop.base.units import GIB, MIB
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed
+from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed, shares_memory
+from kimi_desktop.planner.plan_types import Profile
+from kimi_desktop.planner.profiles import RULES
 from kimi_desktop.planner.speed import forecast_speed
 from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_shapes import (
@@ -28,7 +30,6 @@ from kimi_desktop.planner.speed_types import (
     SpeedInput,
     TokenWork,
 )
-from kimi_desktop.planner.tiers import shares_memory
 from kimi_desktop.planner.types import DeviceMemory, LoadForecast
 from kimi_desktop.planner.verdict import FitVerdict, judge
 
@@ -37,8 +38,10 @@ from kimi_desktop.planner.verdict import FitVerdict, judge
 GPU_OVERHEAD_BYTES = int(0.75 * GIB)
 GRAPH_BYTES = int(0.5 * GIB)
 HOST_OVERHEAD_BYTES = 1 * GIB
-RESERVE_SHARE = 0.1
-"""Left free on every GPU, as the Safe profile does."""
+RESERVE_SHARE = RULES[Profile.SAFE].reserve_share
+"""Left free on every device: a list and the plan that it leads to say the same."""
+SLACK_BYTES = MIB
+"""For the rounding of shares."""
 TENSORS_PER_EXPERT_LAYER = 3  # gate, up and down, alike in size
 KEPT_TOKENS = 1024
 
@@ -49,6 +52,7 @@ class SizedForecast:
 
     memory: LoadForecast
     verdict: FitVerdict
+    """With the reserve of the Safe profile kept free."""
     speed: SpeedForecast
 
 
@@ -95,7 +99,7 @@ def forecast_by_size(
     split = estimate.split()
     memory = estimate.memory(split)
     embedding = max(file_bytes - read.expert_bytes - read.other_bytes, 0)
-    verdict = judge(memory, embedding_bytes=embedding)
+    verdict = judge(memory, embedding_bytes=embedding, reserve_share=RESERVE_SHARE)
     setup = estimate.speed_input(split, memory)
     return SizedForecast(memory, verdict, forecast_speed(setup, prompt_tokens, factors=factors))
 
@@ -140,8 +144,8 @@ class _Estimate:
 
     def _room(self, number: int) -> int:
         gpu = self.machine.gpus[number]
-        taken = int(RESERVE_SHARE * gpu.vram_total_bytes) + GPU_OVERHEAD_BYTES + GRAPH_BYTES
-        return gpu.vram_free_bytes - taken
+        kept = int(RESERVE_SHARE * gpu.vram_total_bytes) + SLACK_BYTES
+        return gpu.vram_free_bytes - kept - GPU_OVERHEAD_BYTES - GRAPH_BYTES
 
     def memory(self, split: _Split) -> LoadForecast:
         """What every device would hold, the GPUs by their room."""

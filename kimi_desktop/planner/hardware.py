@@ -181,6 +181,17 @@ def shared_gpu_speed(machine: Machine) -> GpuSpeed:
     return GpuSpeed(specified or table.guesses["ram_gb_s"] * GB, Known.ASSUMED)
 
 
+def shares_memory(machine: Machine) -> bool:
+    """Apple, or a chip whose graphics is known to share main memory."""
+    if machine.gpu_note == "apple":
+        return True
+    if machine.vram_total_bytes:
+        return False
+    rows = [hardware_table().gpu(gpu.name) for gpu in machine.gpus]
+    rows.append(hardware_table().gpu(machine.cpu.model))
+    return any(row is not None and not row.vram_bytes for row in rows)
+
+
 def count_in(text: str) -> int:
     """How many a text speaks of: "2x EPYC 9355" are two, "2-3x RTX 3090" at least two."""
     found = _TIMES.match(text)

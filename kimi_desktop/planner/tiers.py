@@ -1,35 +1,37 @@
 """What kind of machine this is and how far it reaches in the Kimi family, in one sentence. Pure.
 
-``machine.checks`` has the tier by memory for K2.6; here is how the memory is made up (the four
-classic ways, what lies between them, memory shared with a GPU) and what lies beyond (K3) and below
-(the small Kimi models).
+The one source of that sentence and of the tier, for the wizard and ``doctor``. How far it reaches
+is what the estimator of lists says of a few files of the catalogue, on the machine at rest: what
+other programs use now is the business of plans.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kimi_desktop.base.messages import Language, message
-from kimi_desktop.base.units import GB, GIB, format_gib
-from kimi_desktop.machine.checks import USEFUL_VRAM_BYTES, find_tier
-from kimi_desktop.machine.types import Machine, Tier
-from kimi_desktop.planner.hardware import hardware_table
+from kimi_desktop.base.units import GB, GIB, format_gib, format_tokens_per_s
+from kimi_desktop.machine.checks import USEFUL_VRAM_BYTES, check_rows, count_results
+from kimi_desktop.machine.types import Machine, Tier, Verdict
+from kimi_desktop.models.catalogue import shipped_catalogue
+from kimi_desktop.planner.by_size import SizedForecast, forecast_by_size
+from kimi_desktop.planner.hardware import shares_memory
+from kimi_desktop.planner.plan_types import Fit
 
 # K2.6's native checkpoint: weights only.
 K26_NATIVE_BYTES = 594_200_000_000
-# The always-on part of K3 in 8 bit is 57 GB; with cache and buffers it takes a card of 64 GiB.
-K3_TRUNK_BYTES = 60 * GIB
-# K3 UD-IQ1_S is 594.0 GB and UD-Q8_K_XL, the lossless one, 1,561.2 GB; 40 GiB for the rest (two
-# staged expert tensors of 10.2 GB together, the cache, the system).
-K3_1BIT_BYTES = 594 * GB + 40 * GIB
-K3_LOSSLESS_BYTES = 1561 * GB + 40 * GIB
-# Kimi-VL and Moonlight, 16 B parameters, in 4 bit.
-KIMI_16B_BYTES = 12 * GIB
+# vLLM's recipe for the native checkpoint asks for this much VRAM (8 x 80 GB is too little).
+K26_VRAM_BYTES = 714 * GB
 BIG_CARD_BYTES = 75 * GIB
 """A card that is sold as 80 GB."""
 CPU_TIER_BYTES = 700 * GIB
 """A machine that is sold with 768 GB."""
+RESTING_BYTES = 4 * GIB
+"""What a system takes of main memory when nothing runs, at most."""
+TIERS = tuple(Tier)
 
 
 class Build(StrEnum):
@@ -62,10 +64,29 @@ class Reach(StrEnum):
     """It fits, but no GPU holds its always-on part."""
     K26_IN_VRAM = "k26_in_vram"
     K26_4BIT = "k26_4bit"
+    K26_4BIT_TIGHT = "k26_4bit_tight"
+    """Classic: 80 GB and 512 GB. It fits, with less kept free than the Safe profile wants."""
     K26_2BIT = "k26_2bit"
     LINEAR = "linear"
     KIMI_16B = "kimi_16b"
     SMALL = "small"
+
+
+# What a reach is told by: a model of the catalogue and its quantization, the largest first.
+YARDSTICKS: tuple[tuple[Reach, str, str], ...] = (
+    (Reach.K3_LOSSLESS, "kimi-k3", "UD-Q8_K_XL"),
+    (Reach.K3_1BIT, "kimi-k3", "UD-IQ1_S"),
+    (Reach.K26_4BIT, "kimi-k2.6", "UD-Q4_K_XL"),
+    (Reach.K26_2BIT, "kimi-k2.6", "UD-Q2_K_XL"),
+    (Reach.LINEAR, "kimi-linear-48b", "Q4_K_M"),
+    (Reach.KIMI_16B, "moonlight-16b-a3b", "Q4_K_M"),
+)
+_TIER_OF = {
+    Reach.K26_2BIT: Tier.LARGE,
+    Reach.LINEAR: Tier.WORKSTATION,
+    Reach.KIMI_16B: Tier.SMALL,
+    Reach.SMALL: Tier.SMALL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +94,93 @@ class MachineTier:
     """A machine in the words of the guides."""
 
     tier: Tier
-    """By memory, as ``machine.checks`` has it."""
+    """By the largest model that fits."""
     build: Build
     reach: Reach
+    model: str = ""
+    """What the reach is told by: a model of the catalogue and its quantization."""
+    sized: SizedForecast | None = None
+    """None: no model of the family fits."""
 
 
 def machine_tier(machine: Machine) -> MachineTier:
     """Kind and reach of a machine."""
-    return MachineTier(find_tier(machine), _build(machine), _reach(machine))
+    is_server = machine.vram_total_bytes >= K26_VRAM_BYTES
+    yardsticks = tuple(_sized_yardsticks(at_rest(machine)))
+    for reach, name, sized in yardsticks:
+        found = reach
+        if not sized.verdict.fits:
+            if reach is not Reach.K26_4BIT or not sized.memory.fits:
+                continue
+            found = Reach.K26_4BIT_TIGHT
+        if is_server and reach is not Reach.K3_LOSSLESS:
+            if not reach.value.startswith("k26"):
+                continue  # K2.6 for several users says more about it than K3 in one bit
+            found = Reach.K26_IN_VRAM
+        elif reach is Reach.K3_1BIT and sized.verdict.fit is Fit.IN_RAM:
+            found = reach if shares_memory(machine) else Reach.K3_1BIT_SLOW
+        tier = Tier.SERVER if is_server else _TIER_OF.get(found, Tier.FULL)
+        told = (reach, name, sized)
+        if reach is Reach.K3_1BIT:  # what people run there is K2.6
+            told = next(one for one in yardsticks if one[0] is Reach.K26_4BIT)
+        return MachineTier(tier, _build(machine, tier), found, *told[1:])
+    return MachineTier(Tier.SMALL, _build(machine, Tier.SMALL), Reach.SMALL)
 
 
 def tier_sentence(machine: Machine, language: Language) -> str:
     """One sentence about this machine."""
+    return _sentence(machine, machine_tier(machine), language)
+
+
+def machine_verdict(machine: Machine, language: Language) -> Verdict:
+    """What the machine is good for: tier, one sentence, its speed and how the rows came out."""
     found = machine_tier(machine)
+    detail = count_results(check_rows(machine, language), language)
+    if found.sized is not None:
+        band = found.sized.speed.decode_tps
+        low, _, _ = format_tokens_per_s(band.low, language).partition(" ")
+        speed = message(
+            "forecast.tier.speed",
+            language,
+            model=found.model,
+            low=low,
+            high=format_tokens_per_s(band.high, language),
+            waits=message(f"forecast.bottleneck.{band.bottleneck.value}", language),
+        )
+        detail = message("forecast.tier.detail", language, speed=speed, rows=detail)
+    return Verdict(
+        tier=found.tier,
+        tier_number=TIERS.index(found.tier) + 1,
+        tier_count=len(TIERS),
+        headline=_sentence(machine, found, language),
+        detail=detail,
+    )
+
+
+def at_rest(machine: Machine) -> Machine:
+    """The machine with nothing running but its system."""
+    memory = machine.memory
+    total = memory.usable_total_bytes
+    available = min(max(memory.available_bytes, total - RESTING_BYTES), total)
+    return dataclasses.replace(
+        machine,
+        memory=dataclasses.replace(memory, available_bytes=available),
+        gpus=tuple(
+            dataclasses.replace(gpu, vram_free_bytes=gpu.vram_total_bytes) for gpu in machine.gpus
+        ),
+    )
+
+
+def _sized_yardsticks(machine: Machine) -> Iterator[tuple[Reach, str, SizedForecast]]:
+    for reach, model_id, quantization in YARDSTICKS:
+        model = shipped_catalogue().find(model_id)
+        item = model.quantization(quantization) if model else None
+        if model is not None and item is not None and item.size_bytes:
+            sized = forecast_by_size(model.id, item.name, item.size_bytes, machine)
+            yield reach, f"{model.name} {item.name}", sized
+
+
+def _sentence(machine: Machine, found: MachineTier, language: Language) -> str:
     count = sum(1 for gpu in machine.gpus if gpu.vram_total_bytes)
     vram = message(
         f"forecast.vram.{'many' if count > 1 else 'one'}",
@@ -103,22 +198,11 @@ def tier_sentence(machine: Machine, language: Language) -> str:
     return message("forecast.tier", language, head=head, reach=reach)
 
 
-def shares_memory(machine: Machine) -> bool:
-    """Apple, or a chip whose graphics is known to share main memory."""
-    if machine.gpu_note == "apple":
-        return True
-    if machine.vram_total_bytes:
-        return False
-    rows = [hardware_table().gpu(gpu.name) for gpu in machine.gpus]
-    rows.append(hardware_table().gpu(machine.cpu.model))
-    return any(row is not None and not row.vram_bytes for row in rows)
-
-
-def _build(machine: Machine) -> Build:
+def _build(machine: Machine, tier: Tier) -> Build:
     vram = machine.vram_total_bytes
-    largest = _largest_card(machine)
+    largest = max((gpu.vram_total_bytes for gpu in machine.gpus), default=0)
     found = (
-        (Build.SERVER, find_tier(machine) is Tier.SERVER),
+        (Build.SERVER, tier is Tier.SERVER),
         (Build.TIGHT_SERVER, vram >= K26_NATIVE_BYTES),
         (Build.UNIFIED, shares_memory(machine)),
         (Build.BIG_CARD, largest >= BIG_CARD_BYTES),
@@ -128,25 +212,3 @@ def _build(machine: Machine) -> Build:
         (Build.PLAIN, True),
     )
     return next(build for build, holds in found if holds)
-
-
-def _reach(machine: Machine) -> Reach:
-    tier, memory = find_tier(machine), machine.memory_bytes
-    if memory >= K3_LOSSLESS_BYTES:
-        return Reach.K3_LOSSLESS
-    if memory >= K3_1BIT_BYTES and tier is not Tier.SERVER:
-        has_trunk = machine.vram_total_bytes >= K3_TRUNK_BYTES or shares_memory(machine)
-        return Reach.K3_1BIT if has_trunk else Reach.K3_1BIT_SLOW
-    by_tier = {
-        Tier.SERVER: Reach.K26_IN_VRAM,
-        Tier.FULL: Reach.K26_4BIT,
-        Tier.LARGE: Reach.K26_2BIT,
-        Tier.WORKSTATION: Reach.LINEAR,
-    }
-    if tier in by_tier:
-        return by_tier[tier]
-    return Reach.KIMI_16B if memory >= KIMI_16B_BYTES else Reach.SMALL
-
-
-def _largest_card(machine: Machine) -> int:
-    return max((gpu.vram_total_bytes for gpu in machine.gpus), default=0)

@@ -17,6 +17,7 @@ from kimi_desktop.machine import checks
 from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Verdict
 from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
 from kimi_desktop.monitor.types import Sample, SampleTaken
+from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.serve.types import (
     ServeChanged,
     ServeState,
@@ -52,7 +53,7 @@ class ScriptedMachine:
         return checks.check_rows(machine, language)
 
     def verdict(self, machine: Machine, language: Language) -> Verdict:
-        return checks.verdict(machine, language)
+        return machine_verdict(machine, language)
 
 
 class ScriptedModels:

@@ -48,6 +48,11 @@ TEXTS: dict[str, Text] = {
     ),
     # what a machine is
     "forecast.tier": Text("{head}: {reach}.", "{head}：{reach}。"),
+    "forecast.tier.speed": Text(
+        "{model}: {low} to {high}, waiting for {waits}.",
+        "{model}：{low} 到 {high}，瓶颈是{waits}。",
+    ),
+    "forecast.tier.detail": Text("{speed} {rows}", "{speed}{rows}"),
     "forecast.vram.one": Text("{vram} of VRAM", "{vram} 显存"),
     "forecast.vram.many": Text("{vram} of VRAM in {count} cards", "{count} 张显卡共 {vram} 显存"),
     "forecast.build.server": Text("GPU server with {vram}", "GPU 服务器，{vram}"),
@@ -87,6 +92,10 @@ TEXTS: dict[str, Text] = {
     ),
     "forecast.reach.k26_4bit": Text(
         "Kimi K2.6 fits in its native 4 bit", "可容纳原生 4 位的 Kimi K2.6"
+    ),
+    "forecast.reach.k26_4bit_tight": Text(
+        "Kimi K2.6 fits in its native 4 bit, tightly; in 2 bit with room to spare",
+        "可容纳原生 4 位的 Kimi K2.6，但余量很小；2 位量化则较宽裕",
     ),
     "forecast.reach.k26_2bit": Text(
         "Kimi K2.6 fits in 2 bit, not in its native 4 bit",

@@ -178,39 +178,7 @@ TEXTS: dict[str, Text] = {
     "machine.disk.expected": Text(
         "{need} for Kimi K2.6 in 4 bit", "存放 4 位量化的 Kimi K2.6 需要 {need}"
     ),
-    # verdict
-    "machine.verdict.small": Text(
-        "Small machine: good for small models; Kimi K2.6 in 4 bit needs about {need} of memory, "
-        "you have {have}.",
-        "小型机器：适合小模型；4 位量化的 Kimi K2.6 约需 {need} 内存，本机有 {have}。",
-    ),
-    "machine.verdict.workstation": Text(
-        "Workstation: Kimi-Linear 48B in 4 bit fits; Kimi K2.6 in 4 bit needs about {need} of "
-        "memory, you have {have}.",
-        "工作站：可容纳 4 位量化的 Kimi-Linear 48B；4 位量化的 Kimi K2.6 约需 {need} 内存，"
-        "本机有 {have}。",
-    ),
-    "machine.verdict.large": Text(
-        "Large machine: Kimi K2.6 in 2 bit fits; in 4 bit it needs about {need} of memory, you "
-        "have {have}.",
-        "大内存机器：可容纳 2 位量化的 Kimi K2.6；4 位量化约需 {need} 内存，本机有 {have}。",
-    ),
-    "machine.verdict.full_gpu": Text(
-        "Large memory and a GPU: Kimi K2.6 in 4 bit fits here; it needs about {need}, you have "
-        "{have}.",
-        "大内存加 GPU：可容纳 4 位量化的 Kimi K2.6，约需 {need}，本机有 {have}。",
-    ),
-    "machine.verdict.full_cpu": Text(
-        "Large memory, no GPU of 16 GiB: Kimi K2.6 in 4 bit fits, it needs about {need}, you have "
-        "{have}; long prompts take a while to read.",
-        "大内存，但没有 16 GiB 显存的 GPU：可容纳 4 位量化的 Kimi K2.6，约需 {need}，"
-        "本机有 {have}；长提示词的处理较慢。",
-    ),
-    "machine.verdict.server": Text(
-        "GPU server: Kimi K2.6 fits into VRAM as a whole ({have}).",
-        "GPU 服务器：显存可完整容纳 Kimi K2.6（{have}）。",
-    ),
-    "machine.verdict.both": Text("{have} (RAM and VRAM together)", "{have}（内存与显存合计）"),
+    # how the rows came out
     "machine.verdict.detail": Text(
         "{passed} passed, {warnings}, {unknown} unknown, {failed} failed.",
         "{passed} 项通过，{warnings}，{unknown} 项未知，{failed} 项不通过。",

@@ -14,12 +14,13 @@ import psutil
 import pytest
 
 from kimi_desktop.base.messages import Language
-from kimi_desktop.machine.checks import check_rows, verdict
+from kimi_desktop.machine.checks import check_rows
 from kimi_desktop.machine.cpu import look_cpu
 from kimi_desktop.machine.doctor import doctor
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.memory import memory_reader
 from kimi_desktop.machine.probe import look
+from kimi_desktop.planner.tiers import machine_verdict
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -66,12 +67,21 @@ def test_the_whole_look(tmp_path: Path) -> None:
     assert bool(machine.gpus) or machine.gpu_note
     for language in Language:
         assert all(row.seen and row.expected for row in check_rows(machine, language))
-        assert verdict(machine, language).headline
+        assert machine_verdict(machine, language).headline
 
 
 def test_doctor_prints_what_was_looked_at(tmp_path: Path) -> None:
     out = io.StringIO()
-    assert doctor(json_output=True, language=Language.EN, folders=[tmp_path], out=out) == 0
+    assert (
+        doctor(
+            json_output=True,
+            language=Language.EN,
+            folders=[tmp_path],
+            out=out,
+            judge=machine_verdict,
+        )
+        == 0
+    )
     written = json.loads(out.getvalue())
     assert written["cpu"]["physical_cores"] == look_cpu().physical_cores
     assert written["memory"]["total_gib"] == round(psutil.virtual_memory().total / 2**30, 2)

@@ -13,6 +13,7 @@ from kimi_desktop.base.messages import Language
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
 from kimi_desktop.machine.types import Machine, MachineProbed
+from kimi_desktop.planner.tiers import machine_verdict
 from tests.support.machines import machine
 from tests.support.nvml_playback import PlaybackNvml
 
@@ -29,7 +30,7 @@ def test_a_look_is_published_and_kept(io: IoLoop, tmp_path: Path) -> None:
     bus.subscribe(lambda event: seen.append((event, threading.current_thread().name)))
     folders = [tmp_path]
     gpus = GpuReader(PlaybackNvml("h200.json"), tmp_path)
-    service = MachineService(io, bus, lambda: folders, gpus)
+    service = MachineService(io, bus, lambda: folders, gpus, judge=machine_verdict)
     assert service.machine is None
     found = service.probe().result(30)
     assert service.machine is found
@@ -51,7 +52,7 @@ def test_looking_happens_in_the_pool_and_not_twice_at_once(io: IoLoop) -> None:
         assert go_on.wait(30)
         return machine()
 
-    service = MachineService(io, EventBus(), list, look_at=slowly)
+    service = MachineService(io, EventBus(), list, look_at=slowly, judge=machine_verdict)
     first = service.probe()
     assert service.probe() is first
     go_on.set()
@@ -74,7 +75,7 @@ def test_a_look_that_fails_keeps_the_last_one_and_can_be_repeated(io: IoLoop) ->
             raise result
         return result
 
-    service = MachineService(io, EventBus(), list, look_at=look)
+    service = MachineService(io, EventBus(), list, look_at=look, judge=machine_verdict)
     service.probe().result(30)
     with pytest.raises(HardwareError):
         service.probe().result(30)
@@ -84,7 +85,7 @@ def test_a_look_that_fails_keeps_the_last_one_and_can_be_repeated(io: IoLoop) ->
 
 
 def test_rows_and_verdict(io: IoLoop) -> None:
-    service = MachineService(io, EventBus(), list)
+    service = MachineService(io, EventBus(), list, judge=machine_verdict)
     rows = service.check_rows(machine(), Language.EN)
     assert [row.part for row in rows] == ["cpu", "memory", "gpu", "gpu_link", "disk"]
     assert service.verdict(machine(), Language.EN).tier_number == 4

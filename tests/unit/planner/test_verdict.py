@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,13 @@ from kimi_desktop.models.catalogue_types import Quality
 from kimi_desktop.planner.memory import forecast, shape_of
 from kimi_desktop.planner.plan_types import Fit
 from kimi_desktop.planner.speed_types import Resource
-from kimi_desktop.planner.tiers import Build, Reach, machine_tier, tier_sentence
+from kimi_desktop.planner.tiers import (
+    Build,
+    Reach,
+    machine_tier,
+    machine_verdict,
+    tier_sentence,
+)
 from kimi_desktop.planner.types import (
     ALL_LAYERS,
     EVERY_BLOCK,
@@ -188,8 +196,8 @@ def cards(*vram_gib: float) -> tuple[object, ...]:
             machine(gpus=cards(79.2), memory=memory(503)),
             Tier.FULL,
             Build.BIG_CARD,
-            Reach.K26_4BIT,
-            "79.2 GiB of VRAM and 503.0 GiB of RAM: Kimi K2.6 fits in its native 4 bit.",
+            Reach.K26_4BIT_TIGHT,
+            "79.2 GiB of VRAM and 503.0 GiB of RAM: Kimi K2.6 fits in its native 4 bit, tightly",
         ),
         (
             machine(gpus=cards(*[79.2] * 8), memory=memory(251)),
@@ -259,6 +267,50 @@ def test_the_classic_tiers_and_what_is_between_and_beyond(
     assert sentence.endswith(".")
     assert sentence.count(".\n") == 0
     assert tier_sentence(found, ZH).endswith("。")
+
+
+def test_the_machine_in_words_is_one_sentence_and_its_speed() -> None:
+    found = machine_verdict(machine(), EN)
+    assert found.headline == tier_sentence(machine(), EN)
+    assert (found.tier, found.tier_number, found.tier_count) == (Tier.FULL, 4, 5)
+    speed, _, rows = found.detail.partition(". ")
+    assert re.fullmatch(
+        r"Kimi K2.6 UD-Q4_K_XL: [\d.]+ to [\d.]+ tok/s, waiting for RAM bandwidth",
+        speed,
+    )
+    assert rows == "5 passed, 0 warnings, 0 unknown, 0 failed."
+    chinese = machine_verdict(machine(), ZH).detail
+    assert "瓶颈是内存带宽。5 项通过" in chinese
+    tiny = machine_verdict(machine(gpus=(), memory=memory(4, 2)), EN)
+    assert tiny.tier_number == 1
+    assert tiny.detail.startswith("2 passed")
+
+
+def test_what_runs_now_does_not_change_what_the_machine_is() -> None:
+    busy = machine(memory=memory(755.4, 20))
+    assert machine_tier(busy).reach is machine_tier(machine()).reach
+
+
+def test_a_limit_is_what_counts_as_memory() -> None:
+    found = machine(memory=memory(755, 15, limit_bytes=16 * GIB, limit_source="cgroup"))
+    assert machine_tier(found).tier is Tier.WORKSTATION  # 16 and 31.84
+
+
+@given(
+    cards=st.lists(st.sampled_from([0, 7.6, 15.9, 31.84, 79.6, 140.4]), max_size=8),
+    ram=st.floats(0.5, 2000),
+    free=st.floats(0, 2000),
+)
+def test_more_memory_never_lowers_the_tier(cards: list[float], ram: float, free: float) -> None:
+    gpus = tuple(gpu(number, size) for number, size in enumerate(cards))
+    before = machine(gpus=gpus, memory=memory(ram, min(free, ram)))
+    after = machine(gpus=gpus, memory=memory(ram + 100, min(free, ram)))
+    tiers = list(Tier)
+    assert tiers.index(machine_tier(after).tier) >= tiers.index(machine_tier(before).tier)
+    for language in Language:
+        words = machine_verdict(before, language)
+        assert words.headline.endswith((".", "。"))
+        assert not re.search(r"[{}]", words.headline + words.detail)
 
 
 def test_every_member_has_its_text() -> None:
