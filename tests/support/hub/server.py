@@ -1,325 +1,267 @@
-"""A Hugging Face hub, its CDN and a ModelScope hub on loopback, with the real protocols' shapes.
+"""A Hugging Face hub with a mirror, its CDN and a ModelScope hub on loopback.
 
-Two origins with different names and ports (``127.0.0.1`` and ``localhost``): the hub redirects
-large files to signed addresses of the CDN, as the real one does. Every request is logged.
+Hub and CDN have different names and ports (``127.0.0.1`` and ``localhost``): the hub redirects
+large files to signed addresses of the CDN, as the real one does. Every request is logged, and a
+script of faults decides what goes wrong. No disk is used, whatever the size of the files.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
+import hmac
 import re
 import socket
-import struct
+import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
+from tests.support.hub.answers import Request
+from tests.support.hub.cdn import CdnHandler
 from tests.support.hub.content import HubFile
-from tests.support.hub.faults import Fault, FaultScript
+from tests.support.hub.faults import FaultScript
+from tests.support.hub.huggingface import WINDOW_S, HubHandler
+from tests.support.hub.repos import Account, Repo
 
-BLOCK_BYTES = 2**18
 PAGE_ENTRIES = 1000
+MODELSCOPE_ENTRIES = 3000
+QUOTAS = {"api": 500, "resolvers": 3000}
+"""Of an anonymous address, per five minutes."""
+TLS_CERTIFICATE = Path(__file__).parents[2] / "data" / "tls" / "local-hub.pem"
+"""Trusted by nobody until ``SSL_CERT_FILE`` names it."""
+_SECRET = b"the local hub signs with this"
 
 
-@dataclass(frozen=True)
-class Request:
-    """One line of the log."""
+class _MirrorHandler(HubHandler):
+    origin = "mirror"
 
-    origin: str
-    """"hub" or "cdn"."""
-    method: str
-    target: str
-    range: str | None
-    authorization: bool
-    status: int
+
+class _ModelScopeHandler(HubHandler):
+    origin = "modelscope"
+
+
+_ORIGINS = (
+    ("127.0.0.1", HubHandler),
+    ("127.0.0.1", _MirrorHandler),
+    ("127.0.0.1", _ModelScopeHandler),
+    ("localhost", CdnHandler),
+)
 
 
 @dataclass
 class LocalHub:
-    """Serves the files of one repository. Use as a context manager."""
+    """Serves repositories, the first one given as its name and files. Use as a context manager."""
 
     repo: str
-    files: list[HubFile]
+    first_files: list[HubFile]
     page_entries: int = PAGE_ENTRIES
+    modelscope_entries: int = MODELSCOPE_ENTRIES
+    upper_case_hashes: bool = False
+    """On ModelScope; some listings have them so."""
     signature_s: float = 3600.0
+    clock_offset_s: float = 0.0
+    """How far the hub's clock is ahead of this computer's."""
+    tls: bool = False
     faults: FaultScript = field(default_factory=FaultScript)
     log: list[Request] = field(default_factory=list)
+    repos: list[Repo] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    """By token."""
+    quotas: dict[str, int] = field(default_factory=lambda: dict(QUOTAS))
+    speeds: dict[str, float] = field(default_factory=dict)
+    """Bytes per second of a connection, by origin."""
 
     def __post_init__(self) -> None:
-        self.commit = hashlib.sha1(self.repo.encode(), usedforsecurity=False).hexdigest()
-        self._servers: list[ThreadingHTTPServer] = []
+        self.repos.insert(0, Repo.of(self.repo, self.first_files))
+        self.closing = threading.Event()
+        self.endpoints: dict[str, str] = {}
+        self._servers: list[_Server] = []
+        self._used: dict[tuple[str, str], int] = {}
+        self._window_began = time.monotonic()
+        self._lock = threading.Lock()
 
     def __enter__(self) -> LocalHub:
-        hub = _server("127.0.0.1", _HubHandler, self)
-        cdn = _server("localhost", _CdnHandler, self)
-        self._servers = [hub, cdn]
-        self.endpoint = f"http://127.0.0.1:{hub.server_address[1]}"
-        self.cdn = f"http://localhost:{cdn.server_address[1]}"
+        for name, handler in _ORIGINS:
+            server = _Server(name, handler, self)
+            self._servers.append(server)
+            self.endpoints[handler.origin] = server.endpoint
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self.closing.set()
         for server in self._servers:
-            server.shutdown()
-            server.server_close()
+            server.stop()
+
+    @contextmanager
+    def offline(self, *origins: str) -> Iterator[None]:
+        """Nobody listens, and open connections break; afterwards the same ports answer again."""
+        gone = [server for server in self._servers if not origins or server.origin in origins]
+        for server in gone:
+            server.stop()
+        try:
+            yield
+        finally:
+            for server in gone:
+                server.start()
+
+    @property
+    def endpoint(self) -> str:
+        return self.endpoints["hub"]
+
+    @property
+    def mirror(self) -> str:
+        return self.endpoints["mirror"]
+
+    @property
+    def modelscope(self) -> str:
+        return self.endpoints["modelscope"]
+
+    @property
+    def cdn(self) -> str:
+        return self.endpoints["cdn"]
+
+    # what there is
+
+    @property
+    def commit(self) -> str:
+        """Of the first repository's branch."""
+        return self.repos[0].head.id
+
+    @property
+    def files(self) -> list[HubFile]:
+        """Of the first repository's branch."""
+        return self.repos[0].head.files
+
+    @files.setter
+    def files(self, files: list[HubFile]) -> None:
+        self.repos[0].head.files = files
 
     def file(self, path: str) -> HubFile | None:
         return next((file for file in self.files if file.path == path), None)
+
+    def repo_named(self, name: str) -> Repo | None:
+        return next((repo for repo in self.repos if repo.name == name), None)
+
+    def object_named(self, name: str) -> HubFile | None:
+        """A stored object, whichever commit it belongs to."""
+        commits = (commit for repo in self.repos for commit in repo.commits)
+        return next((f for commit in commits for f in commit.files if f.xet_hash == name), None)
 
     def requests(self, origin: str, pattern: str = "") -> list[Request]:
         """Those of the log that match."""
         return [r for r in self.log if r.origin == origin and re.search(pattern, r.target)]
 
-    def signed(self, file: HubFile) -> str:
+    # signatures and quotas
+
+    def now(self) -> float:
+        """The hub's own clock, seconds since 1970."""
+        return time.time() + self.clock_offset_s
+
+    def signed(self, file: HubFile, *, store: str = "xet-bridge-us") -> str:
         """An address of the CDN that expires."""
-        expires = int(time.time() + self.signature_s)
-        return f"{self.cdn}/xet-bridge-us/{file.sha256}?Expires={expires}&Signature=abc&Policy=x"
+        path = f"/{store}/64f0c1/{file.xet_hash}"
+        expires = str(int(self.now() + self.signature_s))
+        query = {
+            "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
+            "X-Amz-Expires": str(int(self.signature_s)),
+            "X-Amz-Signature": hashlib.sha256(path.encode()).hexdigest(),
+            "Expires": expires,
+            "Policy": "eyJTdGF0ZW1lbnQiOltdfQ__",
+            "Signature": _sign(path, expires),
+            "Key-Pair-Id": "K2LOCALHUB",
+        }
+        return f"{self.cdn}{path}?{urllib.parse.urlencode(query)}"
+
+    def is_signature(self, path: str, query: dict[str, str]) -> bool:
+        """Ours, and not expired."""
+        expires = query.get("Expires", "0")
+        return (
+            hmac.compare_digest(query.get("Signature", ""), _sign(path, expires))
+            and float(expires) >= self.now()
+        )
+
+    def count(self, origin: str, bucket: str) -> bool:
+        """Count a request against a quota; False once it is used up."""
+        with self._lock:
+            if time.monotonic() - self._window_began >= WINDOW_S:
+                self._window_began = time.monotonic()
+                self._used.clear()
+            used = self._used.get((origin, bucket), 0) + 1
+            self._used[origin, bucket] = used
+            return used <= self.quotas[bucket]
+
+    def quota(self, origin: str, bucket: str) -> tuple[int, int, int]:
+        """(requests a window, requests left, seconds until the next window)"""
+        with self._lock:
+            left = max(self.quotas[bucket] - self._used.get((origin, bucket), 0), 0)
+            passed = time.monotonic() - self._window_began
+            return self.quotas[bucket], left, max(int(WINDOW_S - passed), 0)
 
 
-def _server(host: str, handler: type[BaseHTTPRequestHandler], hub: LocalHub) -> ThreadingHTTPServer:
-    bound = type(handler.__name__, (handler,), {"hub": hub})
-    server = _QuietServer((host, 0), bound)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    return server
+def _sign(path: str, expires: str) -> str:
+    return hmac.new(_SECRET, f"{path}|{expires}".encode(), hashlib.sha256).hexdigest()
 
 
-class _QuietServer(ThreadingHTTPServer):
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    tls: ssl.SSLContext | None = None
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.open: set[socket.socket] = set()
+        super().__init__(address, handler)
+
+    def get_request(self) -> tuple[Any, Any]:
+        connection, address = super().get_request()
+        if self.tls is not None:  # the handshake waits for the connection's own thread
+            connection = self.tls.wrap_socket(
+                connection, server_side=True, do_handshake_on_connect=False
+            )
+        self.open.add(connection)
+        return connection, address
+
+    def shutdown_request(self, request: Any) -> None:
+        self.open.discard(request)
+        super().shutdown_request(request)
+
     def handle_error(self, _request: object, _address: object) -> None:
         """Clients hang up; that is part of the game."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    hub: LocalHub
-    origin = ""
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+class _Server:
+    """One origin: starts, stops and starts again on the same port."""
 
-    def log_message(self, *_arguments: object) -> None:
-        pass
+    def __init__(self, name: str, handler: Any, hub: LocalHub) -> None:
+        self.origin: str = handler.origin
+        self._name = name
+        self._handler = type(handler.__name__, (handler,), {"hub": hub})
+        self._tls = _tls() if hub.tls else None
+        self._port = 0
+        self.start()
+        self.endpoint = f"http{'s' if hub.tls else ''}://{name}:{self._port}"
 
-    def do_HEAD(self) -> None:
-        self.do_GET()
+    def start(self) -> None:
+        self._listener = _Listener((self._name, self._port), self._handler)
+        self._listener.tls = self._tls
+        self._port = self._listener.server_address[1]
+        threading.Thread(target=self._listener.serve_forever, args=(0.02,), daemon=True).start()
 
-    def do_GET(self) -> None:
-        self.fault = self.hub.faults.next(self.path)
-        try:
-            if self.fault.body is not None:
-                self.answer(self.fault.status or 200, {}, self.fault.body)
-            elif self.fault.status is not None and self.fault.status >= 400:
-                self.answer(self.fault.status, {}, b"")
-            else:
-                self.serve(urllib.parse.urlsplit(self.path))
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True
-
-    def serve(self, target: urllib.parse.SplitResult) -> None:
-        raise NotImplementedError
-
-    def start(self, status: int, headers: dict[str, str]) -> None:
-        for name, value in self.fault.headers:
-            if value is None:
-                headers.pop(name, None)
-            else:
-                headers[name] = value
-        self.hub.log.append(
-            Request(
-                self.origin,
-                self.command,
-                self.path,
-                self.headers.get("Range"),
-                "Authorization" in self.headers,
-                status,
-            )
-        )
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-
-    def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        headers = {"Content-Length": str(len(body)), **headers}
-        self.start(status, headers)
-        if self.command != "HEAD":
-            self.send([body])
-
-    def json(self, value: Any, headers: dict[str, str] | None = None) -> None:
-        body = json.dumps(value).encode()
-        self.answer(200, {"Content-Type": "application/json", **(headers or {})}, body)
-
-    def refuse(self, status: int, code: str) -> None:
-        self.answer(status, {"X-Error-Code": code, "X-Error-Message": code}, b"{}")
-
-    def send(self, blocks: Iterable[bytes]) -> None:
-        """The body, as far as the script lets it come."""
-        fault: Fault = self.fault
-        if fault.stall_s:
-            self.wfile.flush()
-            time.sleep(fault.stall_s)
-        left = fault.cut_after
-        for block in blocks:
-            piece = block if left is None else block[:left]
-            self.wfile.write(piece)
-            if left is not None:
-                left -= len(piece)
-                if left <= 0:
-                    self.wfile.flush()
-                    self._hang_up(reset=fault.reset)
-                    return
-        if fault.extra:
-            self.wfile.write(fault.extra)
-
-    def _hang_up(self, *, reset: bool) -> None:
-        if reset:
-            linger = struct.pack("ii", 1, 0)
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        self.close_connection = True
-        self.connection.close() if reset else self.connection.shutdown(socket.SHUT_RDWR)
-
-    def send_file(self, file: HubFile, headers: dict[str, str], *, quirk: bool = False) -> None:
-        """The bytes that the Range asks for. ``quirk``: 200 with a Content-Range (ModelScope)."""
-        fault: Fault = self.fault
-        first, last = 0, file.length - 1
-        match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        ranged = match is not None and not fault.ignore_range
-        if match and ranged:
-            first = int(match[1]) + fault.shift
-            last = min(int(match[2] or last), last)
-            if first >= file.length:
-                self.answer(416, {"Content-Range": f"bytes */{file.length}"}, b"")
-                return
-            total = fault.total or file.length
-            headers["Content-Range"] = f"bytes {first}-{last}/{total}"
-        length = last - first + 1
-        headers |= {"Content-Length": str(length + len(fault.extra)), "Accept-Ranges": "bytes"}
-        headers.setdefault("Content-Type", "application/octet-stream")
-        self.start(206 if ranged and not quirk else 200, headers)
-        if self.command != "HEAD":
-            self.send(self._blocks(file, first, length))
-
-    def _blocks(self, file: HubFile, first: int, length: int) -> Iterable[bytes]:
-        at, end = first, first + length
-        while at < end:
-            block = file.read(at, min(BLOCK_BYTES, end - at))
-            flip = self.fault.flip_at
-            if flip is not None and at <= flip < at + len(block):
-                changed = bytearray(block)
-                changed[flip - at] ^= 0x10
-                block = bytes(changed)
-            yield block
-            at += len(block)
+    def stop(self) -> None:
+        self._listener.shutdown()
+        self._listener.server_close()
+        for connection in tuple(self._listener.open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
-class _HubHandler(_Handler):
-    origin = "hub"
-
-    def serve(self, target: urllib.parse.SplitResult) -> None:
-        hub = self.hub
-        path = urllib.parse.unquote(target.path)
-        query = dict(urllib.parse.parse_qsl(target.query))
-        if path.startswith(f"/api/v1/models/{hub.repo}/"):
-            self._modelscope(path, query)
-        elif path.startswith(f"/api/models/{hub.repo}"):
-            self._api(path.removeprefix(f"/api/models/{hub.repo}"), query)
-        elif match := re.fullmatch(rf"/{re.escape(hub.repo)}/resolve/([^/]+)/(.+)", path):
-            self._resolve(match[1], match[2])
-        elif path.startswith(f"/api/resolve-cache/models/{hub.repo}/{hub.commit}/"):
-            file = hub.file(path.rpartition(f"{hub.commit}/")[2])
-            assert file
-            self.send_file(file, {"ETag": f'"{file.git_sha1}"'})
-        else:
-            self.refuse(401, "RepoNotFound")  # as the real one hides what is private
-
-    def _api(self, rest: str, query: dict[str, str]) -> None:
-        hub = self.hub
-        if rest in ("", "/revision/main", f"/revision/{hub.commit}"):
-            names = [{"rfilename": file.path} for file in hub.files]
-            self.json({
-                "id": hub.repo, "sha": hub.commit, "private": False, "gated": False,
-                "siblings": names,
-            })  # fmt: skip
-        elif rest in (f"/tree/{hub.commit}", "/tree/main"):
-            first = int(query.get("cursor", "0"))
-            page = hub.files[first : first + hub.page_entries]
-            headers = {}
-            if first + hub.page_entries < len(hub.files):
-                after = f"{hub.endpoint}/api/models/{hub.repo}{rest}?recursive=true&cursor="
-                headers["Link"] = f'<{after}{first + hub.page_entries}>; rel="next"'
-            self.json([_entry(file) for file in page], headers)
-        else:
-            self.refuse(404, "RevisionNotFound")
-
-    def _resolve(self, revision: str, path: str) -> None:
-        hub = self.hub
-        file = hub.file(path)
-        if revision not in ("main", hub.commit):
-            self.refuse(404, "RevisionNotFound")
-        elif file is None:
-            self.refuse(404, "EntryNotFound")
-        elif file.lfs:
-            self.answer(
-                302,
-                {
-                    "Location": hub.signed(file),
-                    "X-Repo-Commit": hub.commit,
-                    "X-Linked-Size": str(file.length),
-                    "X-Linked-ETag": f'"{file.sha256}"',
-                    "Accept-Ranges": "bytes",
-                },
-                b"Found. Redirecting to a very long address".ljust(900, b"."),
-            )
-        else:
-            quoted = urllib.parse.quote(path)
-            place = f"/api/resolve-cache/models/{hub.repo}/{hub.commit}/{quoted}"
-            self.answer(307, {"Location": place, "X-Repo-Commit": hub.commit}, b"")
-
-    def _modelscope(self, path: str, query: dict[str, str]) -> None:
-        hub = self.hub
-        if path.endswith("/repo/files"):
-            root = query.get("Root", "")
-            recursive = query.get("Recursive") == "True"
-            files = [
-                {
-                    "Name": file.path.rpartition("/")[2], "Path": file.path, "Type": "blob",
-                    "Size": file.length, "Sha256": file.sha256.upper(), "IsLFS": False,
-                    "Revision": hub.commit, "Mode": "33188",
-                }
-                for file in hub.files
-                if recursive or file.path.rpartition("/")[0] == root
-            ]  # fmt: skip
-            self.json({"Code": 200, "Success": True, "Message": "", "Data": {"Files": files}})
-            return
-        file = hub.file(query.get("FilePath", ""))
-        if file is None:
-            self.json({"Code": 404, "Success": False, "Message": "not found", "Data": None})
-        else:
-            self.send_file(file, {}, quirk=True)
-
-
-class _CdnHandler(_Handler):
-    origin = "cdn"
-
-    def serve(self, target: urllib.parse.SplitResult) -> None:
-        digest = target.path.rpartition("/")[2]
-        expires = dict(urllib.parse.parse_qsl(target.query)).get("Expires", "0")
-        file = next((file for file in self.hub.files if file.sha256 == digest), None)
-        if file is None or float(expires) < time.time():
-            body = b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"
-            self.answer(403, {"Content-Type": "application/xml"}, body)
-        else:
-            # The CDN's own tag is not the hash.
-            self.send_file(file, {"ETag": f'"cdn-{digest[:8]}"'})
-
-
-def _entry(file: HubFile) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "type": "file", "oid": file.git_sha1, "size": file.length, "path": file.path,
-    }  # fmt: skip
-    if file.lfs:
-        entry["lfs"] = {"oid": file.sha256, "size": file.length, "pointerSize": 134}
-        entry["xetHash"] = hashlib.sha256(file.sha256.encode()).hexdigest()
-    return entry
+def _tls() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS_CERTIFICATE, TLS_CERTIFICATE.with_suffix(".key"))
+    return context
