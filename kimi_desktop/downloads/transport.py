@@ -20,6 +20,7 @@ from functools import cache
 import certifi
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.downloads.hubs.addresses import origin_of
 
 CONNECT_TIMEOUT_S = 10.0
 STALL_TIMEOUT_S = 20.0
@@ -104,10 +105,18 @@ def tls_context() -> ssl.SSLContext:
     return context
 
 
-def open_range(url: str, start: int, end: int | None = None) -> RangeAnswer:
+def open_range(
+    url: str, start: int, end: int | None = None, *, token: str | None = None
+) -> RangeAnswer:
     """GET the bytes from ``start`` to ``end`` (included; None = to the last), through redirects.
 
     The caller checks the status, the Content-Range and the length: servers differ.
+
+    Args:
+        url: where to begin.
+        start: first byte.
+        end: last byte.
+        token: of a hub; it goes to the origin of ``url`` and to no other.
 
     Raises:
         DownloadError: DOWNLOAD_REFUSED for a redirect that must not be followed (loop, a
@@ -115,8 +124,9 @@ def open_range(url: str, start: int, end: int | None = None) -> RangeAnswer:
         OSError, http.client.HTTPException: no connection.
     """
     origin = urllib.parse.urlsplit(url)
+    home = origin_of(url)
     for _ in range(MAX_REDIRECTS + 1):
-        answer = _get(url, start, end)
+        answer = _get(url, start, end, token if origin_of(url) == home else None)
         if answer.status not in _REDIRECTS:
             return answer
         location = answer.headers.get("Location")
@@ -131,7 +141,7 @@ def open_range(url: str, start: int, end: int | None = None) -> RangeAnswer:
     )
 
 
-def _get(url: str, start: int, end: int | None) -> RangeAnswer:
+def _get(url: str, start: int, end: int | None, token: str | None) -> RangeAnswer:
     parts = urllib.parse.urlsplit(url)
     connection, target = _connect(parts)
     headers = {
@@ -139,6 +149,8 @@ def _get(url: str, start: int, end: int | None) -> RangeAnswer:
         "Accept-Encoding": "identity",
         "Range": f"bytes={start}-{'' if end is None else end}",
     }
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
     try:
         connection.request("GET", target, headers=headers)
         if connection.sock is not None:

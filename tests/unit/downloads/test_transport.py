@@ -18,6 +18,10 @@ from kimi_desktop.downloads.transport import (
     open_range,
     tls_context,
 )
+from tests.support.hub.content import HubFile
+from tests.support.hub.faults import redirect
+from tests.support.hub.repos import Account
+from tests.support.hub.server import LocalHub
 
 
 def split(url: str) -> urllib.parse.SplitResult:
@@ -138,3 +142,25 @@ def test_ranges_are_asked_for_as_given() -> None:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def test_a_token_never_leaves_its_origin() -> None:
+    with LocalHub("org/model", [HubFile("big.gguf", 10**5), HubFile("c", 9, lfs=False)]) as hub:
+        hub.accounts["hf_secret"] = Account("ada")
+        for path in ("big.gguf", "c"):
+            url = f"{hub.endpoint}/org/model/resolve/main/{path}"
+            with open_range(url, 0, token="hf_secret") as answer:
+                assert answer.status == 206
+        assert [r.token for r in hub.requests("cdn")] == [None]
+        assert {r.token for r in hub.requests("hub")} == {"Bearer hf_secret"}  # also redirected
+
+
+def test_a_token_does_not_come_back_from_a_detour() -> None:
+    with LocalHub("org/model", [HubFile("big.gguf", 10)]) as hub:
+        back = f"{hub.mirror}/org/model/resolve/main/big.gguf"
+        hub.faults.add("/resolve/", redirect(back), origin="hub")
+        hub.accounts["hf_secret"] = Account("ada")
+        url = f"{hub.endpoint}/org/model/resolve/main/big.gguf"
+        with open_range(url, 0, token="hf_secret") as answer:
+            assert answer.status == 206
+        assert {r.token for r in hub.requests("mirror")} == {None}
