@@ -46,6 +46,32 @@ TEXTS: dict[str, Text] = {
         "Does not fit with the reserve kept free: {ram} of RAM would be left",
         "留出余量后放不下：内存只会剩余 {ram}",
     ),
+    # the same in a few words, for lists
+    "forecast.fit.in_vram": Text("Fits in VRAM", "可放入显存"),
+    "forecast.fit.in_vram_and_ram": Text("Fits in VRAM + RAM", "可放入显存 + 内存"),
+    "forecast.fit.in_ram": Text("Fits in RAM", "可放入内存"),
+    "forecast.fit.disk_bound": Text("Disk-bound", "受限于磁盘"),
+    "forecast.fit.does_not_fit": Text("Does not fit", "放不下"),
+    "forecast.fit.unsized": Text("Size not known", "大小未知"),
+    "forecast.fit.other": Text("Not forecast", "暂无预测"),
+    "forecast.spare.in_vram": Text("{vram} to spare", "剩余 {vram}"),
+    "forecast.spare.in_vram_and_ram": Text(
+        "{vram} of VRAM, {ram} of RAM to spare", "显存剩余 {vram}，内存剩余 {ram}"
+    ),
+    "forecast.spare.in_ram": Text("{ram} to spare", "剩余 {ram}"),
+    "forecast.spare.lacks_vram": Text("{vram} of VRAM missing", "显存缺少 {vram}"),
+    "forecast.spare.lacks_ram": Text("{ram} of RAM missing", "内存缺少 {ram}"),
+    "forecast.spare.only_ram": Text("only {ram} of RAM would be left", "内存只会剩余 {ram}"),
+    "forecast.band": Text("{low} – {high}", "{low} – {high}"),
+    "forecast.bits": Text("{bits} bits per weight", "每个权重 {bits} 位"),
+    "forecast.size.unknown": Text("size not known", "大小未知"),
+    "forecast.size.rounded": Text("about {size}", "约 {size}"),
+    "forecast.details": Text(
+        "Prompts {prefill} · first token {first} after {prompt} tokens · loads in {load}",
+        "提示词 {prefill} · {prompt} 词元后首字延迟 {first} · 加载 {load}",
+    ),
+    "forecast.engines": Text("For {engines}.", "适用于 {engines}。"),
+    "forecast.slow": Text("Slow here.", "在本机较慢。"),
     # what a machine is
     "forecast.tier": Text("{head}: {reach}.", "{head}：{reach}。"),
     "forecast.tier.speed": Text(
