@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 
+from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.service import LlamaEngineService
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.events import Event, EventBus
@@ -26,9 +27,10 @@ from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.service import MonitorService
 from kimi_desktop.planner.cache import kv_bytes_per_token
-from kimi_desktop.planner.memory import forecast, shape_of
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.placement import forecast_on
 from kimi_desktop.planner.tiers import machine_verdict
-from kimi_desktop.planner.types import LoadForecast, Placement
+from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.serve.service import ServeService
 
 log = logging.getLogger(__name__)
@@ -40,17 +42,8 @@ def forecast_load(
     """The planner's forecast of these settings; without devices when the header was not read."""
     if model.facts is None or model.facts.geometry is None or model.facts.tensors is None:
         return LoadForecast(())
-    placement = Placement(
-        context=settings.context,
-        n_gpu_layers=settings.n_gpu_layers,
-        n_cpu_moe=settings.n_cpu_moe,
-        cache_type_k=settings.cache_type.upper(),
-        cache_type_v=settings.cache_type.upper(),
-        n_batch=settings.n_batch,
-        n_ubatch=settings.n_ubatch,
-        n_parallel=settings.n_parallel,
-    )
-    return forecast(shape_of(model.facts), placement, machine, uses_gpus=uses_gpus)
+    gpus = gpus_of(settings, machine, uses_gpus=uses_gpus)
+    return forecast_on(shape_of(model.facts), placement_of(settings), machine, gpus)
 
 
 class Core:

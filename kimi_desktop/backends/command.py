@@ -1,19 +1,23 @@
 """Command lines for llama.cpp: what a build knows (from its own help), and how to say what we want.
 
 Pure; ``probe.py`` runs the programs. Flags that a build does not know are never sent; where it has
-another name for the same thing, that name is used.
+another name for the same thing, that name is used. The flags of a placement are the planner's own
+(``planner.flags``).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kimi_desktop.backends.embedded_flags import CLOSED_ORIGIN, EXPERTS
+from kimi_desktop.backends.embedded_flags import CLOSED_ORIGIN
+from kimi_desktop.backends.placed import launch_of_settings
 from kimi_desktop.backends.types import EngineKind, LoadSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.planner.flags import DEVICE, Said, launch_flags
 
 PROMPT_CACHE_MIB = 1024
 """llama.cpp keeps up to 8 GiB of old prompts in RAM by default, which no forecast counts."""
@@ -47,6 +51,17 @@ class EngineBuild:
     unix_sockets: bool = False
     devices: tuple[str, ...] = field(default=())
     """GPUs that this build can use."""
+
+    @property
+    def device_prefix(self) -> str:
+        """How it names its GPUs, without the number: CUDA, ROCm, Vulkan ..."""
+        match = re.match(r"([A-Za-z]+)\d", self.devices[0]) if self.devices else None
+        return match[1] if match else DEVICE
+
+    @property
+    def is_without_gpus(self) -> bool:
+        """It was asked for its devices and named none."""
+        return not self.devices and "--list-devices" in self.flags
 
     @property
     def is_router_child(self) -> bool:
@@ -118,18 +133,11 @@ def build_command(
         if listening.socket_path is None:
             line.need(("--port",), "0")
         line.need(("--api-key-file",), str(listening.key_file))
-    line.need(("-ngl", "--n-gpu-layers", "--gpu-layers"), str(settings.n_gpu_layers))
-    _place_experts(line, settings.n_cpu_moe)
-    line.need(("-c", "--ctx-size"), str(settings.context))
-    if settings.cache_type != "f16":
-        line.need(("-ctk", "--cache-type-k"), settings.cache_type)
-        line.need(("-ctv", "--cache-type-v"), settings.cache_type)
-        _attend_fast(line)
-    line.want(("-b", "--batch-size"), str(settings.n_batch))
-    line.want(("-ub", "--ubatch-size"), str(settings.n_ubatch))
-    line.want(("-t", "--threads"), str(settings.n_threads or n_threads))
-    line.want(("-np", "--parallel"), str(settings.n_parallel))
-    line.want(("--fit",), "off")
+    launch = launch_of_settings(settings, n_threads)
+    if build.is_without_gpus:
+        launch = dataclasses.replace(launch, gpus=None)  # it has none to name
+    for said in launch_flags(launch, build.device_prefix):
+        line.say(said)
     if settings.chat_template is not None:
         line.need(("--chat-template",), settings.chat_template)
     for stop in settings.stop:
@@ -144,22 +152,6 @@ def build_command(
     line.want(("-lv", "--verbosity", "--log-verbosity"), str(LOG_VERBOSITY))
     line.add_extra(settings.extra)
     return (*build.program, *line.words)
-
-
-def _place_experts(line: _Line, n_cpu_moe: int) -> None:
-    if n_cpu_moe == 0 or line.want(("--n-cpu-moe", "-ncmoe"), str(n_cpu_moe)):
-        return
-    rules = ",".join(rf"blk\.{block}{EXPERTS}=CPU" for block in range(n_cpu_moe))
-    line.need(("-ot", "--override-tensor"), rules)
-
-
-def _attend_fast(line: _Line) -> None:
-    """A quantized cache needs flash attention; until autumn 2025 the flag was a switch."""
-    names = ("-fa", "--flash-attn")
-    if any(line.build.flags.get(name) for name in names):
-        line.want(names, "on")
-    else:
-        line.want(names)
 
 
 class _Line:
@@ -189,6 +181,23 @@ class _Line:
         if self._strict:
             raise _bad_argument(names[0])
         self.words += [names[0], *values]
+
+    def say(self, said: Said) -> None:
+        """Add what is decided, in the first spelling that the build knows.
+
+        Raises:
+            BackendError: it knows none, and cannot do without.
+        """
+        for name, *values in said.spellings:
+            # A switch of one build may want a value in another (-fa).
+            if name in self.build.flags and bool(self.build.flags[name]) == bool(values):
+                self.words += [name, *values]
+                return
+        first = said.spellings[0]
+        if said.needed and self._strict:
+            raise _bad_argument(first[0])
+        if said.needed:
+            self.words += first
 
     def add_extra(self, words: Sequence[str]) -> None:
         """What the user added by hand.

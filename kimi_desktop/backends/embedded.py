@@ -72,6 +72,8 @@ def _serve(flags: argparse.Namespace) -> int:
     host = _checked_host(flags.host or LOOPBACK[0])
     keys = _read_keys(flags.api_key_file)
     _settle_process()
+    if flags.device is not None:  # CommonParams has no list of devices
+        os.environ["CUDA_VISIBLE_DEVICES"] = flags.device
     import xllamacpp  # noqa: PLC0415 - 100 MB that --help does not need
 
     params = xllamacpp.CommonParams()
@@ -137,8 +139,13 @@ def fill_params(params: Any, flags: argparse.Namespace, library: Any) -> None:  
         params.cpuparams_batch.n_threads = flags.threads
     if flags.threads_batch is not None:
         params.cpuparams_batch.n_threads = flags.threads_batch
-    if flags.kv_offload is False:
-        params.no_kv_offload = True
+    for key, attribute in (
+        ("kv_offload", "no_kv_offload"),
+        ("op_offload", "no_op_offload"),
+        ("repack", "no_extra_bufts"),
+    ):
+        if getattr(flags, key) is False:
+            setattr(params, attribute, True)
     if flags.fit is not None:
         params.fit_params = flags.fit == "on"
     if flags.chat_template_file is not None:
@@ -152,7 +159,10 @@ def fill_params(params: Any, flags: argparse.Namespace, library: Any) -> None:  
 
 
 def _fill_enums(params: Any, flags: argparse.Namespace, library: Any) -> None:  # noqa: ANN401
-    attention = {"on": "ENABLED", "off": "DISABLED", "auto": "AUTO"}
+    names = {
+        "flash_attn": {"on": "ENABLED", "off": "DISABLED", "auto": "AUTO"},
+        "load_mode": {"mmap+mlock": "MMAP_MLOCK", "dio": "DIRECT_IO"},
+    }
     enums = (
         ("cache_type_k", "cache_type_k", library.ggml_type, "GGML_TYPE_"),
         ("cache_type_v", "cache_type_v", library.ggml_type, "GGML_TYPE_"),
@@ -169,7 +179,7 @@ def _fill_enums(params: Any, flags: argparse.Namespace, library: Any) -> None:  
     )
     for key, attribute, enum, prefix in enums:
         if (value := getattr(flags, key)) is not None:
-            word = attention[value] if key == "flash_attn" else value.upper().replace("-", "_")
+            word = names.get(key, {}).get(value) or value.upper().replace("-", "_")
             setattr(params, attribute, enum[prefix + word])
 
 

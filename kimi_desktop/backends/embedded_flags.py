@@ -7,12 +7,13 @@ has the shape of llama-server's own (names, metavar, description), so one probe 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1")
-LOAD_MODES = ("auto", "none", "mmap", "mlock", "mmap_mlock", "direct_io")
+LOAD_MODES = ("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")
 REASONING_FORMATS = ("none", "auto", "deepseek", "deepseek-legacy")
 SPLIT_MODES = ("none", "layer", "row", "tensor")
 NUMA_MODES = ("distribute", "isolate", "numactl")
@@ -83,6 +84,15 @@ def _proportions(text: str) -> list[float]:
     return parts
 
 
+def _gpus(text: str) -> str:
+    """What CUDA_VISIBLE_DEVICES takes for the devices named: "" for none."""
+    if text == "none":
+        return ""
+    if not re.fullmatch(r"CUDA\d+(?:,CUDA\d+)*", text):
+        raise argparse.ArgumentTypeError(f"expected CUDA0,CUDA2,... or none, got {text!r}")
+    return text.replace("CUDA", "")
+
+
 FLAGS: tuple[Flag, ...] = (
     Flag(("-h", "--help", "--usage"), "help", "print usage and exit"),
     Flag(("--version",), "version", "show version and build info"),
@@ -129,6 +139,9 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(("-sm", "--split-mode"), "split_mode", "split over GPUs", "MODE", choices=SPLIT_MODES),
     Flag(("-ts", "--tensor-split"), "tensor_split", "share of each GPU", "N0,N1,...", _proportions),
+    Flag(
+        ("-dev", "--device"), "device", "GPUs to use: CUDA0,CUDA2 or none", "<dev1,dev2,..>", _gpus
+    ),
     Flag(("-mg", "--main-gpu"), "main_gpu", "GPU for small tensors", "INDEX", _count),
     Flag(
         ("-fa", "--flash-attn"),
@@ -140,6 +153,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("-ctk", "--cache-type-k"), "cache_type_k", "type of K", "TYPE", choices=CACHE_TYPES),
     Flag(("-ctv", "--cache-type-v"), "cache_type_v", "type of V", "TYPE", choices=CACHE_TYPES),
     Flag(("-nkvo", "--no-kv-offload"), "kv_offload", "keep K and V in RAM", store=False),
+    Flag(("--no-op-offload",), "op_offload", "do not bring weights in RAM to the GPU", store=False),
+    Flag(("-nr", "--no-repack"), "repack", "do not rearrange weights for the CPU", store=False),
     Flag(("--swa-full",), "swa_full", "full-size cache for sliding windows"),
     Flag(("-kvu", "--kv-unified"), "kv_unified", "one cache for all slots"),
     Flag(("-cram", "--cache-ram"), "cache_ram", "prompt cache in MiB", "N", _integer),

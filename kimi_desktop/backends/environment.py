@@ -16,7 +16,7 @@ ALLOWED = frozenset(
         # libraries of builds that lie in a folder of their own
         "DYLD_LIBRARY_PATH", "LD_LIBRARY_PATH",
         # which GPUs, and where their drivers are
-        "CUDA_DEVICE_ORDER", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES",
+        "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES",
         "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "NVIDIA_DRIVER_CAPABILITIES",
         "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
         # Windows cannot start a program without some of these
@@ -28,8 +28,12 @@ ALLOWED = frozenset(
 
 ALLOWED_PREFIXES = ("LC_",)
 
-FIXED = {"GGML_NO_BACKTRACE": "1"}
-"""Else ggml starts a debugger on an engine that aborts, and its frames bury the reason."""
+FIXED = {
+    # Else ggml starts a debugger on an engine that aborts, and its frames bury the reason.
+    "GGML_NO_BACKTRACE": "1",
+    # The driver's tools and NVML count GPUs by their place on the bus, CUDA the fastest first.
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+}
 
 
 def engine_environment(

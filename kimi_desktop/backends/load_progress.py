@@ -7,7 +7,8 @@
    one call before the first step of 1), or read. Measured against the file's size; a file in the
    page cache counts as fast as it is mapped.
 
-When layers go to a GPU the mapping is the first half and the copying the second.
+When layers go to a GPU out of a mapping, the mapping is the first half and the copying the second;
+without a mapping (load mode "none") the first source is exact by itself.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class LoadProgress:
 
         Args:
             total_bytes: of the model, all parts.
-            copies: layers go to a GPU.
+            copies: layers go to a GPU out of a mapping.
             arrived_bytes: of the process, None if unknown; what it says first is taken for the
                 program itself.
         """

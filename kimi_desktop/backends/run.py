@@ -29,6 +29,7 @@ from kimi_desktop.backends.types import Endpoint, EngineKind, LoadSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.planner.plan_types import LoadMode
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ class EngineRun:
         )
         self._progress = LoadProgress(
             await self._io.in_pool(model_bytes, settings.model_path),
-            copies=settings.n_gpu_layers > 0,
+            copies=settings.n_gpu_layers > 0 and settings.load_mode is not LoadMode.NONE,
             arrived_bytes=lambda: arrived_bytes(self.pid) if self.pid else None,
         )
         self._process = await launch(

@@ -11,18 +11,19 @@ import contextlib
 import dataclasses
 import importlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import psutil
 
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, build_command
-from kimi_desktop.backends.defaults import Forecast, default_settings
+from kimi_desktop.backends.defaults import default_settings, plain_settings
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
 from kimi_desktop.backends.probe import Prober, embedded_build, find_llama_server
+from kimi_desktop.backends.remembered import PLACES, changes_of, entry_of
 from kimi_desktop.backends.run import EngineRun, RunOrder
 from kimi_desktop.backends.state_machine import ANSWERING, RUNNING, EngineStateMachine
 from kimi_desktop.backends.types import (
@@ -48,6 +49,8 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.host_settings import threads_for
+from kimi_desktop.planner.plan_types import Wishes
 from kimi_desktop.planner.types import LoadForecast
 
 log = logging.getLogger(__name__)
@@ -56,11 +59,14 @@ HTTP_LIBRARY = "httpx"
 """Takes 0.1 s to import, which neither the first window nor a start has to wait for."""
 TAIL_LINES = 40
 
-REMEMBERED = (
-    "n_gpu_layers", "n_cpu_moe", "context", "cache_type", "n_batch", "n_ubatch", "n_threads",
-    "n_parallel",
-)  # fmt: skip
-"""What of the load settings is kept per model; the rest follows from the model and the engine."""
+
+class Forecast(Protocol):
+    """The planner's forecast of load settings (joined at the top)."""
+
+    def __call__(
+        self, settings: LoadSettings, model: LocalModel, machine: Machine, *, uses_gpus: bool
+    ) -> LoadForecast:
+        """Memory per device; ``uses_gpus`` False for an engine that was built without."""
 
 
 class LlamaEngineService:
@@ -135,16 +141,13 @@ class LlamaEngineService:
     def settings_for(self, model: LocalModel) -> LoadSettings:
         """What the user last used for this model, else defaults that fit this machine."""
         kind, binary = self._chosen_engine()
-        begin = default_settings(
-            model,
-            self._machine(),
-            self._forecast,
-            kind=kind,
-            binary=binary,
-            uses_gpu=self.uses_gpus(LoadSettings(model.path, kind=kind, binary=binary)),
-        )
-        remembered = self._store.settings.engine.loads.get(model.id, {})
-        return dataclasses.replace(begin, **_allowed(remembered, begin))
+        plain = plain_settings(model, kind, binary)
+        machine = self._machine()
+        wishes = Wishes(uses_gpus=self.uses_gpus(plain))
+        found = default_settings(plain, model, machine, wishes)
+        entry = self._store.settings.engine.loads.get(model.id, {})
+        kept = changes_of(entry, len(machine.gpus) if machine else 0)
+        return dataclasses.replace(found if PLACES.isdisjoint(kept) else plain, **kept)
 
     def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
         """What the header and the machine say about these settings; empty before the first look."""
@@ -318,16 +321,14 @@ class LlamaEngineService:
                 await self._prober.probe(binary)
 
     def _n_threads(self) -> int:
-        """Physical cores that this process may use: more threads than those collapse the speed."""
+        """The planner's count: more threads than physical cores collapse the speed."""
         machine = self._machine()
         if machine is not None:
-            return max(1, min(machine.cpu.physical_cores, machine.cpu.usable_cores))
+            return threads_for(machine, Wishes())[0]
         return psutil.cpu_count(logical=False) or 1
 
     def _remember(self, settings: LoadSettings) -> None:
-        kept = {
-            name: value for name in REMEMBERED if (value := getattr(settings, name)) is not None
-        }
+        kept = entry_of(settings)
 
         def change(before: Settings) -> Settings:
             loads = {**before.engine.loads, str(settings.model_path): kept}
@@ -344,16 +345,3 @@ def _retrieve(future: asyncio.Future[EngineStatus]) -> None:
     """Nobody may be left to look at the result; asyncio would complain in the log."""
     if not future.cancelled():
         future.exception()
-
-
-def _allowed(remembered: Mapping[str, int | str], begin: LoadSettings) -> dict[str, Any]:
-    """What of a settings file's entry is of the right kind and not absurd."""
-    good: dict[str, Any] = {}
-    for name in REMEMBERED:
-        value = remembered.get(name)
-        if isinstance(getattr(begin, name), str):
-            if isinstance(value, str):
-                good[name] = value
-        elif type(value) is int and value >= 0:
-            good[name] = value
-    return good

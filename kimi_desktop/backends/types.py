@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
+from kimi_desktop.planner.plan_types import LoadMode, Numa
 
 
 class EngineKind(StrEnum):
@@ -28,6 +29,12 @@ class LoadSettings:
     """0 ... n_layer + 1 (the output counts as one)."""
     n_cpu_moe: int = 0
     """Expert layers kept in RAM, counted from block 0."""
+    gpus: tuple[int, ...] | None = None
+    """Numbers of the machine's GPUs, in the engine's order; None = all that there are."""
+    tensor_split: tuple[float, ...] = ()
+    """Layers or shares of those GPUs; empty = by their free memory."""
+    overrides: tuple[tuple[str, int], ...] = ()
+    """(pattern of tensor names, place in ``gpus`` or HOST): the first match wins."""
     context: int = 4096
     """Tokens."""
     cache_type: str = "f16"
@@ -35,8 +42,15 @@ class LoadSettings:
     n_batch: int = 2048
     n_ubatch: int = 512
     n_threads: int | None = None
-    """None = physical cores that this process may use."""
+    """None = what the planner takes: physical cores of one socket."""
     n_parallel: int = 1
+    load_mode: LoadMode | None = None
+    """How weights in main memory are held; None = as the engine does by itself."""
+    numa: Numa = Numa.OFF
+    offload_ops: bool = True
+    """Long prompts bring weights from RAM to the first GPU."""
+    repack: bool = True
+    """The CPU rearranges some formats when no GPU is used."""
     chat_template: str | None = None
     """Template text for models without one."""
     stop: tuple[str, ...] = ()

@@ -51,6 +51,7 @@ def find_plan(
     *,
     rule: SpeedRule | None = None,
     siblings: Sequence[Sibling] = (),
+    with_remedies: bool = True,
 ) -> Plan:
     """The best plan for a model on a machine.
 
@@ -60,6 +61,7 @@ def find_plan(
         wishes: what the user wants; without, the Safe profile.
         rule: seconds per token of what is read; without, the decode forecast.
         siblings: other quantizations, offered when this one does not fit.
+        with_remedies: look for what would help when it does not fit, which takes more searches.
 
     Returns:
         A plan, always: when nothing fits, the nearest one, with what is missing.
@@ -70,7 +72,7 @@ def find_plan(
     wishes = wishes or Wishes()
     check_wishes(shape, wishes)
     plan = _Search(shape, machine, wishes, rule or speed_rule(shape, machine)).run()
-    if plan.fits:
+    if plan.fits or not with_remedies:
         return plan
 
     def again(

@@ -130,6 +130,20 @@ SpeedRule = Callable[[TokenReads], float]
 
 
 @dataclass(frozen=True, slots=True)
+class Launch:
+    """What an engine has to be told to load a model in one way."""
+
+    placement: Placement
+    """Its device numbers count ``gpus``."""
+    gpus: tuple[int, ...] | None
+    """Numbers of the machine's GPUs, in the engine's order; None = all that there are."""
+    n_threads: int
+    load_mode: LoadMode | None = None
+    """None = as the engine does by itself."""
+    numa: Numa = Numa.OFF
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One way to load a model, and why."""
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import psutil
 
-from kimi_desktop.backends.defaults import Forecast
-from kimi_desktop.backends.service import LlamaEngineService
+from kimi_desktop.backends.service import Forecast, LlamaEngineService
 from kimi_desktop.backends.types import (
     EngineKind,
     EngineState,

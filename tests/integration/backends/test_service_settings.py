@@ -6,9 +6,11 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kimi_desktop.backends import service as service_module
+from kimi_desktop.backends.placed import settings_of
 from kimi_desktop.backends.probe import embedded_build
 from kimi_desktop.backends.service import LlamaEngineService
 from kimi_desktop.backends.types import (
@@ -19,7 +21,14 @@ from kimi_desktop.backends.types import (
     Sampling,
 )
 from kimi_desktop.base.settings import EngineSettings, SettingsStore
+from kimi_desktop.core import forecast_load
+from kimi_desktop.models.library import Library
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.cache import kv_bytes_per_token
+from kimi_desktop.planner.flags import plan_flags
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.placement import find_plan
+from kimi_desktop.planner.plan_types import Wishes
 from kimi_desktop.planner.types import LoadForecast
 from tests.support import scripted_data as data
 from tests.support.engine_bench import EngineBench, embedded, engine_bench, scripted
@@ -65,6 +74,33 @@ def test_the_settings_of_a_start_are_remembered_for_that_model(
     assert again.kind is EngineKind.EMBEDDED
     other = of(tiny_kimi.with_name("other.gguf"))
     assert bench.service.settings_for(other).context != 1024
+
+
+def test_a_found_plan_is_started_exactly_as_it_was_found(
+    bench: EngineBench, tiny_kimi: Path
+) -> None:
+    """From the header of the file through the search to the arguments of the running process."""
+    [model] = Library(kv_bytes_per_token).scan((tiny_kimi.parent,))
+    assert model.facts is not None
+    machine = data.two_gpu_box()
+    plan = find_plan(shape_of(model.facts), machine, Wishes(uses_gpus=False))
+    plain = LoadSettings(tiny_kimi)
+    settings = bench.service.settings_for(model)
+    assert settings == settings_of(plan, plain, machine)
+    assert forecast_load(settings, model, machine, uses_gpus=False) == plan.forecast
+
+    settings = dataclasses.replace(settings, n_threads=1)  # others test at the same time
+    status = bench.service.start(settings).result(60)
+    assert status.state is EngineState.READY
+    assert status.pid is not None
+    running = psutil.Process(status.pid).cmdline()
+    for name in ("--host", "--api-key-file"):
+        at = running.index(name)
+        del running[at : at + 2]
+    assert tuple(running) == bench.service.command_line(settings)
+    flags = plan_flags(dataclasses.replace(plan, n_threads=1), 0)
+    start = running.index("-ngl")
+    assert tuple(running[start : start + len(flags)]) == flags
 
 
 def test_damaged_memories_are_passed_over(bench: EngineBench, tiny_kimi: Path) -> None:

@@ -4,45 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.core import forecast_load
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
-from kimi_desktop.planner.memory import forecast, shape_of
-from kimi_desktop.planner.types import LoadForecast, Placement
+from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.plan.page import PlanPage
-from tests.support import scripted_data
-from tests.support.measured import model_facts
+from tests.support.real_models import real_model
 from tests.support.scripted_services import ScriptedServices
 
 QUANTIZATIONS = {"kimi-k2.6.q2_k": "Q2_K", "kimi-k2.6.q4_k_m": "Q4_K_M", "kimi-k2.6.q4_x": "Q4_X"}
 
 
-def real_model(folder: Path, name: str, title: str) -> LocalModel:
-    """A model with the facts of a real header."""
-    facts = dataclasses.replace(model_facts(name), name=title)
-    model = scripted_data.kimi_model(folder, facts.quantization, facts.weights_bytes / 1e9)
-    return dataclasses.replace(model, title=title, facts=facts)
-
-
 def real_forecast(settings: LoadSettings, model: LocalModel, machine: Machine) -> LoadForecast:
     """The planner's forecast of load settings."""
-    assert model.facts is not None
-    placement = Placement(
-        context=settings.context,
-        n_gpu_layers=settings.n_gpu_layers,
-        n_cpu_moe=settings.n_cpu_moe,
-        cache_type_k=settings.cache_type.upper(),
-        cache_type_v=settings.cache_type.upper(),
-        n_batch=settings.n_batch,
-        n_ubatch=settings.n_ubatch,
-        n_parallel=settings.n_parallel,
-    )
-    return forecast(shape_of(model.facts), placement, machine)
+    return forecast_load(settings, model, machine, uses_gpus=True)
 
 
 def price_for_real(services: ScriptedServices) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kimi_desktop.backends import embedded_flags
 from kimi_desktop.backends.command import (
     FORBIDDEN,
     EngineBuild,
@@ -25,6 +26,9 @@ from kimi_desktop.backends.embedded_flags import (
 from kimi_desktop.backends.probe import embedded_build
 from kimi_desktop.backends.types import EngineKind, LoadSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.planner import flags
+from kimi_desktop.planner.plan_types import LoadMode, Numa
+from kimi_desktop.planner.types import HOST
 from tests.support.misbehaving_engine import HELP
 
 OLD_HELP = """\
@@ -75,21 +79,21 @@ def value(command: list[str], name: str) -> str:
 
 
 def test_names_and_metavars_of_a_help() -> None:
-    flags = parse_help(HELP)
-    assert flags["-ngl"] == flags["--n-gpu-layers"] == "N"
-    assert flags["--metrics"] == ""
-    assert flags["-fa"] == "[on|off|auto]"
-    assert flags["-ncmoe"] == "N"
-    assert "(env:" not in flags
+    known = parse_help(HELP)
+    assert known["-ngl"] == known["--n-gpu-layers"] == "N"
+    assert known["--metrics"] == ""
+    assert known["-fa"] == "[on|off|auto]"
+    assert known["-ncmoe"] == "N"
+    assert "(env:" not in known
     assert parse_help(OLD_HELP)["-fa"] == ""
     assert parse_help(OLD_HELP)["-ot"] == "<tensor name pattern>=<buffer type>,..."
 
 
 def test_the_embedded_help_names_every_flag_it_takes() -> None:
-    flags = parse_help(help_text())
+    known = parse_help(help_text())
     for flag in FLAGS:
         for name in flag.names:
-            assert flags[name] == flag.metavar
+            assert known[name] == flag.metavar
 
 
 def test_everything_that_was_set_is_said_to_the_embedded_engine() -> None:
@@ -132,6 +136,7 @@ def test_flash_attention_was_a_switch_once() -> None:
     settings = LoadSettings(Path("m"), cache_type="q8_0", context=7)
     command = words(settings, old)
     assert command[-5:] == ["-ctk", "q8_0", "-ctv", "q8_0", "-fa"]
+    assert value(words(settings, build()), "-fa") == "on"
     assert "-fa" not in words(LoadSettings(Path("m")), old)
 
 
@@ -141,6 +146,91 @@ def test_experts_in_ram_without_n_cpu_moe_become_rules() -> None:
         r"blk\.0\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU",
         r"blk\.1\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU",
     ]
+
+
+PLACED = LoadSettings(
+    Path("m"),
+    n_gpu_layers=62,
+    gpus=(2, 0),
+    tensor_split=(40.0, 22.0),
+    overrides=((r"blk\.(3|5)\.ffn_(up|down)_exps", HOST), (r"blk\.4\.", 1)),
+    load_mode=LoadMode.LOCKED,
+    numa=Numa.DISTRIBUTE,
+    offload_ops=False,
+    repack=False,
+)
+PLACING_HELP = (
+    HELP
+    + """\
+-dev,  --device <dev1,dev2,..>          comma-separated list of devices
+-ot,   --override-tensor <tensor name pattern>=<buffer type>,...
+                                        override tensor buffer type
+-ts,   --tensor-split N0,N1,N2,...      fraction of the model to offload to each GPU
+--op-offload, --no-op-offload           whether to offload host tensor operations
+--repack, -nr, --no-repack              whether to enable weight repacking
+--load-mode MODE                        model loading mode
+--numa TYPE                             attempt optimizations
+--list-devices                          print list of available devices and exit
+"""
+)
+
+
+def test_a_placement_over_some_gpus_is_said_in_the_builds_own_names() -> None:
+    cuda = dataclasses.replace(build(PLACING_HELP), devices=("CUDA0: A", "CUDA1: B", "CUDA2: C"))
+    command = words(PLACED, cuda)
+    assert value(command, "-dev") == "CUDA2,CUDA0"
+    assert value(command, "-ts") == "40,22"
+    assert value(command, "-ot") == r"blk\.(3|5)\.ffn_(up|down)_exps=CPU,blk\.4\.=CUDA0"
+    assert value(command, "--load-mode") == "mmap+mlock"
+    assert value(command, "--numa") == "distribute"
+    assert {"--no-op-offload", "--no-repack"} <= set(command)
+    rocm = dataclasses.replace(cuda, devices=("ROCm0: A", "ROCm1: B", "ROCm2: C"))
+    assert value(words(PLACED, rocm), "-dev") == "ROCm2,ROCm0"
+
+
+def test_a_build_without_gpus_is_told_of_none() -> None:
+    none = build(PLACING_HELP)
+    assert none.is_without_gpus
+    in_ram = dataclasses.replace(PLACED, gpus=(), overrides=())
+    assert "-dev" not in words(in_ram, none)
+    some = dataclasses.replace(none, devices=("CUDA0: A",))
+    assert value(words(in_ram, some), "-dev") == "none"
+    assert "-dev" not in words(dataclasses.replace(PLACED, gpus=None), some)
+
+
+def test_older_builds_have_other_words_for_load_modes() -> None:
+    older = build(
+        PLACING_HELP.replace("--load-mode MODE     ", "--no-mmap            ")
+        + "--mlock                                 force system to keep model in RAM\n"
+    )
+    modes = {
+        mode: words(dataclasses.replace(PLACED, gpus=None, load_mode=mode), older)
+        for mode in (*LoadMode, None)
+    }
+    assert "--no-mmap" in modes[LoadMode.NONE]
+    assert "--mlock" in modes[LoadMode.LOCKED]
+    for mode in (LoadMode.MMAP, None):
+        assert not {"--no-mmap", "--mlock", "--load-mode"} & set(modes[mode])
+
+
+@pytest.mark.parametrize(
+    ("first", "names"),
+    [
+        ("-dev", ("-dev", "--device")),
+        ("-ts", ("-ts", "--tensor-split")),
+        ("-ot", ("-ot", "--override-tensor")),
+        ("--no-op-offload", ("--no-op-offload",)),
+    ],
+)
+def test_a_plan_that_a_build_cannot_carry_out_is_refused(
+    first: str, names: tuple[str, ...]
+) -> None:
+    known = {name: kind for name, kind in parse_help(PLACING_HELP).items() if name not in names}
+    of = dataclasses.replace(build(PLACING_HELP), flags=known, devices=("CUDA0: A",))
+    with pytest.raises(BackendError) as caught:
+        words(PLACED, of)
+    assert caught.value.params == {"detail": first}
+    assert first in words(PLACED, of, None)
 
 
 def test_a_build_that_lacks_what_cannot_be_done_without_is_refused() -> None:
@@ -236,11 +326,25 @@ def test_layers_of_the_embedded_engine(text: str, layers: int) -> None:
         ["-m", "x", "-t", "four"],
         ["-m", "x", "-ngl", "many"],
         ["-m", "x", "--n-gpu"],
+        ["-m", "x", "-dev", "0,1"],
     ],
 )
 def test_values_that_make_no_sense_are_refused(arguments: list[str]) -> None:
     with pytest.raises(BadArgumentError):
         parse_flags(arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "visible"), [("none", ""), ("CUDA3", "3"), ("CUDA2,CUDA0", "2,0")]
+)
+def test_devices_of_the_embedded_engine_are_those_that_cuda_may_see(
+    text: str, visible: str
+) -> None:
+    assert parse_flags(["-m", "x", "-dev", text]).device == visible
+
+
+def test_experts_are_one_pattern_everywhere() -> None:
+    assert embedded_flags.EXPERTS == flags.EXPERTS
 
 
 def test_shares_of_gpus_may_be_written_both_ways() -> None:

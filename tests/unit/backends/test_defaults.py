@@ -1,4 +1,4 @@
-"""Settings to begin with: what fits, by a forecast that is easy to follow."""
+"""Settings to begin with are the planner's, and what is needed without it."""
 
 from __future__ import annotations
 
@@ -6,143 +6,102 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kimi_desktop.backends.defaults import _least, default_settings
+from kimi_desktop.backends.defaults import default_settings, is_plannable, plain_settings
+from kimi_desktop.backends.placed import settings_of
 from kimi_desktop.backends.plain_chat import plain_chat_for
 from kimi_desktop.backends.types import EngineKind, LoadSettings
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
-from kimi_desktop.planner.types import DeviceMemory, LoadForecast
-from tests.support import scripted_data as data
-
-GIB = data.GIB
-
-
-def a_model(
-    *, size_gib: float, n_layer: int = 10, n_expert: int = 0, context: int = 131_072,
-    template: str | None = "{{ messages }}",
-) -> LocalModel:  # fmt: skip
-    facts = ModelFacts(
-        name="m",
-        architecture="llama",
-        quantization="Q4",
-        parameter_count=1,
-        n_layer=n_layer,
-        n_expert=n_expert,
-        n_expert_used=0,
-        context_train=context,
-        weights_bytes=int(size_gib * GIB),
-        kv_bytes_per_token=2**16,
-        chat_template=template,
-        has_thinking=False,
-    )
-    path = Path("/models/m.gguf")
-    return LocalModel(
-        str(path), path, "M", int(size_gib * GIB), 1, 1, ModelState.READY, facts, None
-    )
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.placement import find_plan
+from kimi_desktop.planner.plan_types import Profile, Wishes
+from tests.support import scripted_data
+from tests.support.machines import gpu, machine, memory
+from tests.support.measured import model_facts
 
 
-def linear(
-    settings: LoadSettings, model: LocalModel, machine: Machine, *, uses_gpus: bool = True
-) -> LoadForecast:
-    """Layers weigh alike; experts are nine tenths of a layer; everything on the first GPU."""
-    facts = model.facts
-    assert facts is not None
-    per_layer = facts.weights_bytes / (facts.n_layer + 1)
-    on_gpu = settings.n_gpu_layers * per_layer
-    on_gpu -= min(settings.n_cpu_moe, settings.n_gpu_layers) * per_layer * 0.9
-    kv = settings.context * facts.kv_bytes_per_token
-    devices = [
-        DeviceMemory(f"gpu:{gpu.index}", gpu.name, gpu.vram_total_bytes,
-                     int(on_gpu) if gpu.index == 0 else 0,
-                     kv if gpu.index == 0 and settings.n_gpu_layers else 0, None, None, 0)
-        for gpu in (machine.gpus if uses_gpus else ())
-    ]  # fmt: skip
-    host = int(facts.weights_bytes - on_gpu)
-    host_kv = 0 if settings.n_gpu_layers else kv
-    memory = machine.memory.total_bytes
-    return LoadForecast(
-        (*devices, DeviceMemory("host", "RAM", memory, host, host_kv, None, None, 0))
-    )
+def model_of(name: str, **changes: object) -> LocalModel:
+    facts = dataclasses.replace(model_facts(name), **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(scripted_data.kimi_model(Path("/models")), facts=facts)
 
 
-def defaults(of: LocalModel, machine: Machine | None, *, uses_gpu: bool = True) -> LoadSettings:
-    return default_settings(
-        of, machine, linear, kind=EngineKind.EMBEDDED, binary=None, uses_gpu=uses_gpu
-    )
+KIMI = model_of("kimi-k2.6.q4_x", chat_template="{{ messages }}")
 
 
-def test_a_small_model_goes_to_the_gpu_with_a_comfortable_context() -> None:
-    settings = defaults(a_model(size_gib=10), data.two_gpu_box())
-    assert (settings.n_gpu_layers, settings.n_cpu_moe, settings.context) == (11, 0, 32_768)
-    assert settings.chat_template is None
-    assert settings.stop == ()
+def defaults(model: LocalModel, site: Machine | None, wishes: Wishes | None = None) -> LoadSettings:
+    plain = plain_settings(model, EngineKind.EMBEDDED, None)
+    return default_settings(plain, model, site, wishes or Wishes())
 
 
-def test_without_a_gpu_or_an_engine_for_it_everything_is_in_ram() -> None:
-    assert defaults(a_model(size_gib=10), data.cpu_only_box()).n_gpu_layers == 0
-    assert defaults(a_model(size_gib=10), data.two_gpu_box(), uses_gpu=False).n_gpu_layers == 0
-    assert defaults(a_model(size_gib=10), None).n_gpu_layers == 0
+@pytest.mark.parametrize("profile", list(Profile))
+def test_they_are_the_plan_itself(profile: Profile) -> None:
+    site = machine(gpus=(gpu(0, 24), gpu(1, 96)))
+    wishes = Wishes(profile=profile)
+    assert KIMI.facts is not None
+    plan = find_plan(shape_of(KIMI.facts), site, wishes)
+    plain = plain_settings(KIMI, EngineKind.EMBEDDED, None)
+    assert defaults(KIMI, site, wishes) == settings_of(plan, plain, site)
 
 
-def test_experts_go_to_ram_before_layers_do() -> None:
-    settings = defaults(a_model(size_gib=500, n_layer=60, n_expert=384), data.two_gpu_box())
-    assert settings.n_gpu_layers == 61
-    assert 0 < settings.n_cpu_moe <= 60
-    machine = data.two_gpu_box()
-    fewer = dataclasses.replace(settings, n_cpu_moe=settings.n_cpu_moe - 1)
-    used = linear(fewer, a_model(size_gib=500, n_layer=60, n_expert=384), machine).devices[0]
-    assert used.used_bytes + 5 * GIB > used.total_bytes * 0.9
+def test_compute_buffers_are_counted_once() -> None:
+    """A card that the forecast fills to its tenth is used to its tenth, without more reserves."""
+    site = machine(gpus=(gpu(0, 24),), memory=memory(768))
+    found = defaults(KIMI, site)
+    assert KIMI.facts is not None
+    plan = find_plan(shape_of(KIMI.facts), site)
+    card = plan.forecast.devices[0]
+    expert_layer = 9 * 2**30
+    assert card.spare_bytes / card.total_bytes >= 0.1
+    assert card.spare_bytes - 0.1 * card.total_bytes < expert_layer
+    assert found.n_cpu_moe == plan.placement.n_cpu_moe
 
 
-def test_a_dense_model_keeps_as_many_layers_on_the_gpu_as_fit() -> None:
-    settings = defaults(a_model(size_gib=200, n_layer=99), data.two_gpu_box())
-    assert 30 < settings.n_gpu_layers < 50
+def test_a_wish_that_no_engine_can_fulfil_is_passed_over() -> None:
+    site = machine()
+    assert defaults(KIMI, site, Wishes(n_gpu_layers=900)) == defaults(KIMI, site)
+    kept = Wishes(profile=Profile.FASTEST, cache_type="q9_0", uses_gpus=False)
+    found = defaults(KIMI, site, kept)
+    assert found == defaults(KIMI, site, Wishes(profile=Profile.FASTEST, uses_gpus=False))
+    assert found.n_gpu_layers == 0
 
 
-def test_a_model_for_which_no_context_fits_gets_the_least_settings() -> None:
-    settings = defaults(a_model(size_gib=5000), data.two_gpu_box())
-    assert (settings.n_gpu_layers, settings.context) == (0, 2048)
-
-
-def test_the_context_steps_down_until_it_fits() -> None:
-    tight = a_model(size_gib=25.5)
-    settings = defaults(tight, data.cpu_only_box())
-    assert settings.context == 16_384
-
-
-def test_a_context_is_never_longer_than_the_training() -> None:
-    assert defaults(a_model(size_gib=1, context=8192), data.two_gpu_box()).context == 8192
-    assert defaults(a_model(size_gib=1, context=512), data.two_gpu_box()).context == 512
-    assert defaults(a_model(size_gib=1, context=0), data.two_gpu_box()).context == 2048
+def test_before_a_look_at_the_machine_nothing_is_placed() -> None:
+    found = defaults(KIMI, None)
+    assert (found.n_gpu_layers, found.context) == (0, 2048)
 
 
 def test_a_model_without_a_template_gets_questions_and_answers() -> None:
-    settings = defaults(a_model(size_gib=1, template=None), data.cpu_only_box())
+    model = model_of("llama-3.1-8b.q4_k_m", chat_template=None)
     plain = plain_chat_for("llama")
-    assert settings.chat_template == plain.template
-    assert settings.stop == plain.stop
+    for site in (machine(), None):
+        settings = defaults(model, site)
+        assert settings.chat_template == plain.template
+        assert settings.stop == plain.stop
     assert "Question: " in plain.template
     assert "\nQuestion:" in plain.stop
+    assert defaults(KIMI, machine()).chat_template is None
+
+
+@pytest.mark.parametrize(("trained", "context"), [(8192, 2048), (512, 512), (0, 2048)])
+def test_a_plain_context_is_never_longer_than_the_training(trained: int, context: int) -> None:
+    model = model_of("llama-3.1-8b.q4_k_m", context_train=trained)
+    assert plain_settings(model, EngineKind.EMBEDDED, None).context == context
 
 
 def test_a_model_without_a_header_gets_the_plain_defaults() -> None:
-    broken = dataclasses.replace(a_model(size_gib=1), facts=None)
-    assert defaults(broken, data.two_gpu_box()) == LoadSettings(broken.path)
-
-
-@given(st.integers(1, 200), st.integers(0, 201))
-def test_the_least_number_that_is_enough(highest: int, threshold: int) -> None:
-    found = _least(highest, lambda n: n >= threshold)
-    assert found == (max(1, threshold) if threshold <= highest else None)
+    broken = dataclasses.replace(KIMI, facts=None)
+    assert not is_plannable(broken)
+    assert defaults(broken, machine()) == LoadSettings(broken.path)
+    assert KIMI.facts is not None
+    bare = dataclasses.replace(KIMI, facts=dataclasses.replace(KIMI.facts, geometry=None))
+    assert not is_plannable(bare)
+    assert defaults(bare, machine()) == plain_settings(bare, EngineKind.EMBEDDED, None)
 
 
 @pytest.mark.parametrize("kind", list(EngineKind))
 def test_the_engine_is_what_was_chosen(kind: EngineKind) -> None:
     binary = Path("/opt/llama-server") if kind is EngineKind.LLAMA_SERVER else None
-    settings = default_settings(
-        a_model(size_gib=1), None, linear, kind=kind, binary=binary, uses_gpu=False
-    )
+    plain = plain_settings(KIMI, kind, binary)
+    settings = default_settings(plain, KIMI, machine(), Wishes())
     assert (settings.kind, settings.binary) == (kind, binary)

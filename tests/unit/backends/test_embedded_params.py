@@ -70,7 +70,7 @@ def test_numbers_and_switches() -> None:
 
 def test_words_become_llama_cpps_enums() -> None:
     params = filled(
-        "-ctk", "q8_0", "-ctv", "iq4_nl", "-fa", "off", "--load-mode", "direct_io", "-sm", "row",
+        "-ctk", "q8_0", "-ctv", "iq4_nl", "-fa", "off", "--load-mode", "dio", "-sm", "row",
         "--numa", "distribute", "--reasoning-format", "deepseek-legacy", "-tb", "8",
     )  # fmt: skip
     assert params.cache_type_k is xllamacpp.ggml_type.GGML_TYPE_Q8_0
@@ -90,6 +90,17 @@ def test_every_choice_exists_in_the_installed_llama_cpp(flag: str) -> None:
     [choices] = [entry.choices for entry in FLAGS if flag in entry.names]
     for choice in choices:
         filled(flag, choice)
+
+
+def test_what_a_plan_may_switch_off() -> None:
+    usual = filled()
+    for name in ("no_op_offload", "no_extra_bufts", "no_kv_offload"):
+        assert not hasattr(usual, name)
+    params = filled("--no-op-offload", "--no-repack", "-nkvo", "--load-mode", "mmap+mlock")
+    assert params.no_op_offload
+    assert params.no_extra_bufts
+    assert params.no_kv_offload
+    assert params.load_mode.name == "LLAMA_LOAD_MODE_MMAP_MLOCK"
 
 
 def test_placement_rules_in_order() -> None:

@@ -112,6 +112,7 @@ def test_only_what_is_allowed_reaches_an_engine() -> None:
         {
             "PATH": "/bin",
             "LC_ALL": "C",
+            "CUDA_DEVICE_ORDER": "FASTEST_FIRST",
             "CUDA_VISIBLE_DEVICES": "0",
             "LLAMA_ARG_TOOLS": "all",
             "LD_PRELOAD": "/x.so",
@@ -125,6 +126,7 @@ def test_only_what_is_allowed_reaches_an_engine() -> None:
     assert seen == {
         "PATH": "/bin",
         "LC_ALL": "C",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": "0",
         "PYTHONPATH": "/ours",
         "GGML_NO_BACKTRACE": "1",

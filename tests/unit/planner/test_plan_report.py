@@ -10,9 +10,9 @@ import pytest
 
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language
-from kimi_desktop.planner.flags import older_load_mode, plan_flags
+from kimi_desktop.planner.flags import plan_flags
 from kimi_desktop.planner.memory import shape_of
-from kimi_desktop.planner.plan_types import LoadMode, Wishes
+from kimi_desktop.planner.plan_types import Wishes
 from kimi_desktop.planner.report import (
     plan_lines,
     plan_model,
@@ -77,12 +77,6 @@ def test_what_is_not_usual_is_said() -> None:
     assert value(flags, "-fa") == "on"
     bound = plan_model(KIMI, machine(gpus=(), memory=memory(256)), Wishes(context=8_192))
     assert "--no-repack" in plan_flags(bound, 0)
-
-
-def test_older_builds_have_other_words_for_load_modes() -> None:
-    assert older_load_mode(LoadMode.NONE) == ("--no-mmap",)
-    assert older_load_mode(LoadMode.LOCKED) == ("--mlock",)
-    assert older_load_mode(LoadMode.MMAP) == ()
 
 
 def test_the_object_adds_up() -> None:

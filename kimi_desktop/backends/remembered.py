@@ -1,0 +1,96 @@
+"""Load settings as an entry of the settings file, words and numbers alone, and back. Pure.
+
+What the file says is checked: a value of the wrong kind, or for GPUs that are gone, is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.planner.plan_types import LoadMode, Numa
+from kimi_desktop.planner.types import HOST
+
+Entry = Mapping[str, int | str]
+
+COUNTS = (
+    "n_gpu_layers", "n_cpu_moe", "context", "n_batch", "n_ubatch", "n_threads", "n_parallel",
+)  # fmt: skip
+SWITCHES = ("offload_ops", "repack")
+PLACES = frozenset({"n_gpu_layers", "n_cpu_moe", "gpus", "tensor_split", "overrides"})
+"""What says where a model goes: these belong together."""
+
+
+def entry_of(settings: LoadSettings) -> dict[str, int | str]:
+    """What of load settings is kept per model; the rest follows from the model and the engine."""
+    entry: dict[str, int | str] = {"cache_type": settings.cache_type, "numa": settings.numa.value}
+    for name in COUNTS:
+        if (value := getattr(settings, name)) is not None:
+            entry[name] = value
+    for name in SWITCHES:
+        entry[name] = int(getattr(settings, name))
+    if settings.load_mode is not None:
+        entry["load_mode"] = settings.load_mode.value
+    if settings.gpus is not None:
+        entry["gpus"] = json.dumps(settings.gpus)
+    for name in ("tensor_split", "overrides"):
+        if value := getattr(settings, name):
+            entry[name] = json.dumps(value)
+    return entry
+
+
+def changes_of(entry: Entry, n_gpus: int) -> dict[str, Any]:
+    """Fields of load settings that an entry has and that make sense.
+
+    Args:
+        entry: from the settings file, which anybody may have edited.
+        n_gpus: of this machine; what was placed on others is no longer known.
+    """
+    good: dict[str, Any] = {}
+    for name in COUNTS:
+        value = entry.get(name)
+        if type(value) is int and value >= 0:
+            good[name] = value
+    for name in SWITCHES:
+        if entry.get(name) in (0, 1):
+            good[name] = bool(entry[name])
+    if isinstance(cache_type := entry.get("cache_type"), str):
+        good["cache_type"] = cache_type
+    readers: dict[str, Callable[[Any], Any]] = {
+        "load_mode": LoadMode,
+        "numa": Numa,
+        "gpus": lambda text: _gpus(json.loads(text), n_gpus),
+        "tensor_split": lambda text: tuple(map(_share, json.loads(text))),
+        "overrides": lambda text: tuple(_rule(*pair) for pair in json.loads(text)),
+    }
+    for name, read in readers.items():
+        if name in entry:
+            try:
+                good[name] = read(entry[name])
+            except (ValueError, TypeError):
+                good.pop(name, None)
+    gpus = good.get("gpus", range(n_gpus))
+    stray = any(place >= len(gpus) for _, place in good.get("overrides", ()))
+    if stray or ("gpus" in entry and "gpus" not in good):
+        return {name: value for name, value in good.items() if name not in PLACES}
+    return good
+
+
+def _gpus(numbers: list[int], n_gpus: int) -> tuple[int, ...]:
+    if any(type(number) is not int or not 0 <= number < n_gpus for number in numbers):
+        raise ValueError(numbers)
+    return tuple(numbers)
+
+
+def _share(value: float) -> float:
+    if not isinstance(value, int | float) or value < 0:
+        raise ValueError(value)
+    return float(value)
+
+
+def _rule(pattern: str, place: int) -> tuple[str, int]:
+    if type(pattern) is not str or type(place) is not int or place < HOST:
+        raise TypeError(pattern)
+    return pattern, place

@@ -1,0 +1,19 @@
+"""Library rows with the facts of real headers, so that the planner itself can price them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from kimi_desktop.models.types import LocalModel
+from tests.support import scripted_data
+from tests.support.measured import model_facts
+
+
+def real_model(folder: Path, name: str, title: str = "Kimi K2.6") -> LocalModel:
+    """A model of ``tests/data/model_headers.json`` as if its 14 files lay in ``folder``."""
+    facts = dataclasses.replace(
+        model_facts(name), name=title, chat_template="{{ messages }}<think>", has_thinking=True
+    )
+    model = scripted_data.kimi_model(folder, facts.quantization, facts.weights_bytes / 1e9)
+    return dataclasses.replace(model, title=title, facts=facts)
