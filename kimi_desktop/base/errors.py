@@ -60,6 +60,7 @@ class ErrorCode(StrEnum):
     MODEL_PART_MISSING = "models.part_missing"
     MODEL_PART_FOREIGN = "models.part_foreign"
     MODEL_UNREADABLE = "models.unreadable"
+    MODEL_COMPANION = "models.companion"
     STARTER_MISSING = "models.starter_missing"
     STARTER_DAMAGED = "models.starter_damaged"
     MODEL_NOT_SAVED = "models.not_saved"

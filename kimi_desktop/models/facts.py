@@ -82,6 +82,15 @@ def facts_of(headers: Sequence[GgufHeader], file_name: str, kv_rule: KvRule) -> 
     )
 
 
+def quantization_label(name: str) -> str:
+    """The publisher's label in a file or folder name ("UD-Q4_K_XL"); "" when there is none."""
+    labels = _QUANTIZATION.findall(name)
+    if not labels:
+        return ""
+    head, dash, rest = str(labels[-1]).rpartition("-")
+    return f"{head.upper() if head.upper() == 'UD' else head}{dash}{rest.upper()}"
+
+
 def clean_text(text: str) -> str:
     """Text from a file, fit to be shown: no control characters, no direction overrides, bounded."""
     kept = (
@@ -94,10 +103,8 @@ def clean_text(text: str) -> str:
 
 def _quantization(header: GgufHeader, table: TensorTable, stem: str) -> str:
     """The publisher's label, else the header's file type, else the type of most weights."""
-    if labels := _QUANTIZATION.findall(stem):
-        label: str = labels[-1]
-        head, dash, rest = label.rpartition("-")
-        return f"{head.upper() if head.upper() == 'UD' else head}{dash}{rest.upper()}"
+    if label := quantization_label(stem):
+        return label
     if (known := FILE_TYPES.get(header.number("general.file_type") or 0)) and (
         "general.file_type" in header.metadata
     ):

@@ -111,6 +111,14 @@ TEXTS: dict[str, Text] = {
         "Check the permissions of the file and of its folder, and whether the drive is healthy.",
         "请检查该文件及其文件夹的权限，以及磁盘是否正常。",
     ),
+    "models.companion": Text(
+        "{path} goes with a model; it is no model of its own.",
+        "{path} 是模型的附属文件，本身不是模型。",
+    ),
+    "models.companion.next": Text(
+        "Name the model’s own file.",
+        "请指定模型本身的文件。",
+    ),
     "models.not_saved": Text(
         "The model could not be written to {path}: {detail}.",
         "模型无法写入 {path}：{detail}。",
