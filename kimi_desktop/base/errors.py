@@ -85,6 +85,17 @@ class ErrorCode(StrEnum):
     DOWNLOAD_NOT_WRITTEN = "downloads.not_written"
     DOWNLOAD_WORKER_DIED = "downloads.worker_died"
 
+    # hubs
+    HUB_BAD_NAME = "hubs.bad_name"
+    HUB_NO_REPO = "hubs.no_repo"
+    HUB_NO_REVISION = "hubs.no_revision"
+    HUB_GATED = "hubs.gated"
+    HUB_GATED_NO_TOKEN = "hubs.gated_no_token"
+    HUB_BAD_TOKEN = "hubs.bad_token"
+    HUB_TOKEN_NOT_KEPT = "hubs.token_not_kept"
+    HUB_BUSY = "hubs.busy"
+    HUB_TROUBLE = "hubs.trouble"
+
     # engines
     ENGINE_NOT_FOUND = "engine.not_found"
     ENGINE_NOT_EXECUTABLE = "engine.not_executable"

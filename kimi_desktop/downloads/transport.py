@@ -20,7 +20,7 @@ from functools import cache
 import certifi
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
-from kimi_desktop.downloads.hubs.addresses import origin_of
+from kimi_desktop.downloads.hubs.addresses import origin_of, token_headers
 
 CONNECT_TIMEOUT_S = 10.0
 STALL_TIMEOUT_S = 20.0
@@ -149,8 +149,7 @@ def _get(url: str, start: int, end: int | None, token: str | None) -> RangeAnswe
         "Accept-Encoding": "identity",
         "Range": f"bytes={start}-{'' if end is None else end}",
     }
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
+    headers |= token_headers(url, token)
     try:
         connection.request("GET", target, headers=headers)
         if connection.sock is not None:

@@ -26,6 +26,16 @@ def page_url(kind: HubKind, endpoint: str, repo: str) -> str:
     return f"{endpoint}/models/{repo}" if kind is HubKind.MODELSCOPE else f"{endpoint}/{repo}"
 
 
+def token_headers(url: str, token: str | None) -> dict[str, str]:
+    """How a hub is told the token. ModelScope's older interface reads it from a cookie."""
+    if not token:
+        return {}
+    headers = {"Authorization": f"Bearer {token}"}
+    if urllib.parse.urlsplit(url).path.startswith("/api/v1/models/"):
+        headers["Cookie"] = f"m_session_id={token}"
+    return headers
+
+
 def origin_of(url: str) -> str:
     """Scheme, host and port: what a token belongs to. The usual port is left out."""
     parts = urllib.parse.urlsplit(url)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.hub.answers import Handler
 from tests.support.hub.content import HubFile
-from tests.support.hub.repos import Repo
+from tests.support.hub.repos import Account, Repo
 
 DIRECT_BYTES = 8 * 2**20
 """Larger files come from signed addresses."""
@@ -21,13 +21,17 @@ class ModelScopeAnswers(Handler):
         if path == "/openapi/v1/models":
             self._list_models(query)
             return
+        if path == "/openapi/v1/users/me":
+            self._who()
+            return
+        is_new = path.startswith("/openapi/")
         match = re.fullmatch(r"/(?:api|openapi)/v1/models/([^/]+/[^/]+)(/.*)?", path)
         repo = self.hub.repo_named(match[1]) if match else None
-        if match is None or repo is None or (repo.private and not self._session_may_read(repo)):
+        if match is None or repo is None or (repo.private and not self._may(repo, is_new)):
             self._no(404, 10010205001, "模型不存在")
             return
         rest = match[2] or ""
-        if path.startswith("/openapi/"):
+        if is_new:
             self.json({"success": True, "request_id": "local", "data": _card(repo)})
         elif rest == "":
             self._yes({"Name": repo.name.partition("/")[2], "License": repo.licence})
@@ -41,11 +45,25 @@ class ModelScopeAnswers(Handler):
         else:
             self._no(404, 404, "not found")
 
-    def _session_may_read(self, repo: Repo) -> bool:
-        bearer = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        cookie = re.search(r"m_session_id=([^;]+)", self.headers.get("Cookie", ""))
-        account = self.hub.accounts.get(bearer or (cookie[1] if cookie else ""))
+    def _may(self, repo: Repo, is_new: bool) -> bool:
+        account = self._account(is_new)
         return account is not None and repo.name in account.may_read
+
+    def _account(self, is_new: bool) -> Account | None:
+        """The newer interface looks at the header, the older one at the cookie."""
+        if is_new:
+            token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        else:
+            cookie = re.search(r"m_session_id=([^;]+)", self.headers.get("Cookie", ""))
+            token = cookie[1] if cookie else ""
+        return self.hub.accounts.get(token)
+
+    def _who(self) -> None:
+        account = self._account(is_new=True)
+        if account is None:
+            self.json({"success": False, "code": "InvalidAuthentication"}, status=401)
+        else:
+            self.json({"success": True, "data": {"username": account.name}})
 
     def _yes(self, data: Any) -> None:
         self.json({"Code": 200, "Success": True, "Message": "", "RequestId": "r", "Data": data})

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kimi_desktop.downloads import fetch, hub_api
+from kimi_desktop.downloads import fetch
+from kimi_desktop.downloads.hubs import control
 from kimi_desktop.downloads.types import HubKind, Job, Source
 from tests.support.hub.content import HubFile
 from tests.support.hub.server import LocalHub
@@ -20,7 +21,7 @@ MODEL = "small-Q8_0.gguf"
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between tries are not what these tests are about."""
     monkeypatch.setattr(fetch, "FIRST_WAIT_S", 0.001)
-    monkeypatch.setattr(hub_api, "MAX_WAIT_S", 0.01)
+    monkeypatch.setattr(control, "FIRST_WAIT_S", 0.001)
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_the_telling_error_wins(hub: LocalHub, job: Job, source: Source) -> None
     offline = dataclasses.replace(source, endpoint="http://127.0.0.1:9")
     gone = dataclasses.replace(source, repo="org/none")
     error = failed(dataclasses.replace(job, sources=(offline, gone)))
-    assert error.code is ErrorCode.DOWNLOAD_NOT_FOUND
+    assert error.code is ErrorCode.HUB_NO_REPO
 
 
 def test_a_cdn_that_is_not_there(hub: LocalHub, job: Job) -> None:

@@ -1,0 +1,80 @@
+"""What model hubs say no to, and what to do about it."""
+
+from __future__ import annotations
+
+from kimi_desktop.base.messages.text import Text
+
+TEXTS: dict[str, Text] = {
+    "hubs.bad_name": Text(
+        "“{name}” is not the name of a model repository.",
+        "“{name}”不是模型仓库的名称。",
+    ),
+    "hubs.bad_name.next": Text(
+        "Names look like unsloth/Kimi-K2.6-GGUF; the address of a model's page works too.",
+        "名称形如 unsloth/Kimi-K2.6-GGUF；也可以直接粘贴模型页面的网址。",
+    ),
+    "hubs.no_repo": Text(
+        "{host} shows no repository called {repo}.",
+        "{host} 上找不到名为 {repo} 的仓库。",
+    ),
+    "hubs.no_repo.next": Text(
+        "Check the spelling. A private repository shows itself only with a token of its owner.",
+        "请检查拼写。私有仓库只有使用其所有者的令牌才能看到。",
+    ),
+    "hubs.no_revision": Text(
+        "{repo} on {host} has no revision called “{revision}”.",
+        "{host} 上的 {repo} 没有名为“{revision}”的版本。",
+    ),
+    "hubs.no_revision.next": Text(
+        "Leave the revision out to get the newest one.",
+        "不指定版本即可获取最新版。",
+    ),
+    "hubs.gated": Text(
+        "The publisher of {repo} wants its licence accepted, and this account has not done so.",
+        "{repo} 的发布者要求先接受许可协议，而当前账号尚未接受。",
+    ),
+    "hubs.gated.next": Text(
+        "Open {page}, accept there, then try again. What is there already is kept.",
+        "请打开 {page} 接受协议后重试；已下载的部分会保留。",
+    ),
+    "hubs.gated_no_token": Text(
+        "The publisher of {repo} wants its licence accepted by an account first.",
+        "{repo} 的发布者要求先用账号接受许可协议。",
+    ),
+    "hubs.gated_no_token.next": Text(
+        "Accept it at {page}, then add a read-only token of that account in the settings.",
+        "请在 {page} 接受协议，然后在设置中添加该账号的只读令牌。",
+    ),
+    "hubs.bad_token": Text(
+        "{host} does not know the token that is kept here: it is wrong, or was withdrawn.",
+        "{host} 不认识本机保存的令牌：令牌有误或已被撤销。",
+    ),
+    "hubs.bad_token.next": Text(
+        "Make a new read-only token there and put it into the settings, or remove the old one.",
+        "请在该网站创建新的只读令牌并填入设置，或删除旧令牌。",
+    ),
+    "hubs.token_not_kept": Text(
+        "The token cannot be kept in this system's keyring: {detail}.",
+        "无法将令牌保存到系统钥匙串：{detail}。",
+    ),
+    "hubs.token_not_kept.next": Text(
+        "It works until the app is closed. Unlock the keyring, or allow a private file for it.",
+        "在应用关闭前令牌仍然有效。请解锁钥匙串，或允许将其存入私有文件。",
+    ),
+    "hubs.busy": Text(
+        "{host} takes no more requests from this address for the next {wait_s} s.",
+        "{host} 在接下来的 {wait_s} 秒内不再接受此地址的请求。",
+    ),
+    "hubs.busy.next": Text(
+        "Wait, or use another source; with a token the limit is higher. Downloads go on.",
+        "请稍候或更换来源；使用令牌时限额更高。正在进行的下载不受影响。",
+    ),
+    "hubs.trouble": Text(
+        "{host} has trouble of its own: {detail}.",
+        "{host} 自身出现问题：{detail}。",
+    ),
+    "hubs.trouble.next": Text(
+        "Try again later, or use another source. What is there already is kept.",
+        "请稍后再试，或更换来源；已下载的部分会保留。",
+    ),
+}
