@@ -25,11 +25,12 @@ from typing import BinaryIO
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError
 from kimi_desktop.base.units import GIB, format_file_size
 from kimi_desktop.downloads.hub_api import find_file
+from kimi_desktop.downloads.line import RangeAnswer, open_range
 from kimi_desktop.downloads.transport import (
-    RangeAnswer,
+
     certificate_problem,
     is_offline,
-    open_range,
+
 )
 from kimi_desktop.downloads.types import Job, RemoteFile, Source
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 import http.client
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
-from kimi_desktop.downloads.transport import (
-    RangeAnswer,
-    certificate_problem,
-    open_range,
-)
+from kimi_desktop.downloads.line import RangeAnswer, open_range
+from kimi_desktop.downloads.transport import certificate_problem
 from kimi_desktop.models.gguf import GgufHeader, read_header
 
 HEAD_BYTES = 64 * 1024
