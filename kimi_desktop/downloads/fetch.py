@@ -27,10 +27,8 @@ from kimi_desktop.base.units import GIB, format_file_size
 from kimi_desktop.downloads.hub_api import find_file
 from kimi_desktop.downloads.line import RangeAnswer, open_range
 from kimi_desktop.downloads.transport import (
-
     certificate_problem,
     is_offline,
-
 )
 from kimi_desktop.downloads.types import Job, RemoteFile, Source
 

@@ -1,4 +1,4 @@
-"""The piece journal: which pieces of an unfinished file are there, and their SHA-256. Blocking.
+r"""The piece journal: which pieces of an unfinished file are there, and their SHA-256. Blocking.
 
 An append-only file beside the partial one. A record is written when the last byte of its piece was
 written; so a killed process loses only unfinished pieces. After a power loss the disk may have the
@@ -8,7 +8,7 @@ checks against the bytes. A torn or foreign record ends the journal.
 
 Records have 48 bytes; numbers are little-endian::
 
-    header  "KIMIPJ1\\0"  size u64  piece u32  0 u32  identity 16 bytes  0 u32  crc u32
+    header  "KIMIPJ1\0"  size u64  piece u32  0 u32  identity 16 bytes  0 u32  crc u32
     record  kind u8  0 x3  number u32  length u32  sha256 32 bytes  crc u32
 """
 

@@ -100,8 +100,7 @@ class RangeAnswer:
         Raises:
             OSError, http.client.HTTPException: the connection broke or stalled.
         """
-        if self._line.aborted:
-            raise AbortedError
+        self._line.stop_if_aborted()
         if self._left is None:  # chunked, or up to the end of the connection
             piece = self._answer.read1(len(buffer))
             buffer[: len(piece)] = piece
@@ -109,8 +108,7 @@ class RangeAnswer:
         if not self._left:
             return 0
         count = self._read(buffer[: self._left])
-        if self._line.aborted:  # what came with the shutdown is no data
-            raise AbortedError
+        self._line.stop_if_aborted()  # what came with the shutdown is no data
         self._left -= count
         return count
 
@@ -181,10 +179,15 @@ class Line:
         self.aborted = False
         signed = self._signed.get(url)
         if signed and signed.good_until > time.monotonic():
-            if (answer := self._ask_again(signed, start, end)) is not None:
+            answer = self._ask_again(signed, start, end)
+            if answer is not None:
                 return answer
-        self._signed.pop(url, None)
+        self.forget(url)
         return self._follow(url, start, end, token)
+
+    def forget(self, url: str) -> None:
+        """Ask the hub again for where this address leads."""
+        self._signed.pop(url, None)
 
     def abort(self) -> None:
         """Break whatever the line is reading. From any thread."""
@@ -193,6 +196,11 @@ class Line:
             links = tuple(self._links.values())
         for link in links:
             link.break_off()
+
+    def stop_if_aborted(self) -> None:
+        """Raise AbortedError after ``abort``."""
+        if self.aborted:
+            raise AbortedError
 
     def drop(self, link: Link) -> None:
         """Close a connection and forget the addresses that were used on it."""
@@ -276,8 +284,7 @@ class Line:
             connection.request("GET", link.target(url), headers=headers)
             link.socket = connection.sock
             connection.sock.settimeout(STALL_TIMEOUT_S)
-            if self.aborted:
-                raise AbortedError
+            self.stop_if_aborted()
             return RangeAnswer(self, url, link, connection.getresponse())
         except BaseException:
             self.drop(link)

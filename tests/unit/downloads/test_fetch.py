@@ -17,7 +17,7 @@ import pytest
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.downloads import fetch as fetching
-from kimi_desktop.downloads import transport
+from kimi_desktop.downloads import line as lines
 from kimi_desktop.downloads.fetch import MAX_FAILURES, FetchCancelledError, fetch
 from kimi_desktop.downloads.types import HubKind, Job, Source
 from tests.support.hub.faults import Fault
@@ -283,11 +283,11 @@ def test_redirect_loops_end(hub: LocalHub, job: Job) -> None:
     again = f"{hub.endpoint}/{hub.repo}/resolve/main/small-Q8_0.gguf"
     hub.faults.add("/resolve/", Fault(status=302, headers=(("Location", again),)))
     assert failed(job).code is ErrorCode.DOWNLOAD_REFUSED
-    assert len(hub.requests("hub", "/resolve/")) == transport.MAX_REDIRECTS + 1
+    assert len(hub.requests("hub", "/resolve/")) == lines.MAX_REDIRECTS + 1
 
 
 def test_a_line_that_stalls(hub: LocalHub, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "STALL_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(lines, "STALL_TIMEOUT_S", 0.2)
     hub.faults.add(CDN, Fault(stall_s=1.0), requests=(1,))
     assert proven(hub, run(job))
 
