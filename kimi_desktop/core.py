@@ -19,6 +19,7 @@ from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.chat.presets import answer_settings
 from kimi_desktop.chat.service import ChatService
 from kimi_desktop.chat.types import AnswerFinished, PrefillProgressed, TokensArrived
+from kimi_desktop.downloads.discover import Discover
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
@@ -73,6 +74,7 @@ class Core:
             self._gpus,
             judge=machine_verdict,
         )
+        self.discover = Discover(self.io, lambda: self.machine.machine)
         self.engine = LlamaEngineService(
             self.io,
             self.bus,

@@ -182,7 +182,7 @@ def shoot_pages(studio: Studio, look: Look) -> None:
 
 def shoot_wizard(studio: Studio, look: Look) -> None:
     """The steps of the set-up on the machine with two GPUs."""
-    for number in range(3):
+    for number in range(4):
         name = f"wizard-{number + 1}"
         if not studio.wants(name):
             continue
@@ -190,7 +190,7 @@ def shoot_wizard(studio: Studio, look: Look) -> None:
         services = ScriptedServices(studio.home(), machine=machine)
         with studio.window(services, look) as (window, bridge):
             services.machine.set_machine(machine)
-            if number == 2:
+            if number == 3:
                 services.models.install_starter()
                 select_model(bridge, services.models.models[0])
             wizard = window.stack.currentWidget()

@@ -8,8 +8,8 @@
         <translation>你的机器</translation>
     </message>
     <message>
-        <source>Next: first model</source>
-        <translation>下一步：第一个模型</translation>
+        <source>Next: what runs here</source>
+        <translation>下一步：看看能运行什么</translation>
     </message>
     <message>
         <source>Check again</source>
@@ -101,6 +101,57 @@
     <message>
         <source>Checking every byte (SHA-256)</source>
         <translation>正在逐字节校验（SHA-256）</translation>
+    </message>
+</context>
+<context>
+    <name>RunsStep</name>
+    <message>
+        <source>What runs here</source>
+        <translation>本机能运行什么</translation>
+    </message>
+    <message>
+        <source>Next: first model</source>
+        <translation>下一步：第一个模型</translation>
+    </message>
+    <message>
+        <source>Each model with the file that suits this machine, before you download anything.</source>
+        <translation>下载之前先看清：每个模型都列出最适合本机的文件。</translation>
+    </message>
+    <message>
+        <source>Estimated for a context of 32K tokens and a prompt of 2,048; once a file’s header is read, Plan says it exactly.</source>
+        <translation>按 32K 词元上下文、2,048 词元提示词估算；读取文件头之后，“规划”页会给出精确数字。</translation>
+    </message>
+    <message>
+        <source>No model of the family fits into the memory of this machine.</source>
+        <translation>本机内存放不下该系列的任何模型。</translation>
+    </message>
+    <message>
+        <source>This machine has not been looked at yet: go back one step.</source>
+        <translation>尚未检测本机：请返回上一步。</translation>
+    </message>
+    <message>
+        <source>Hide what does not fit</source>
+        <translation>隐藏放不下的模型</translation>
+    </message>
+    <message>
+        <source>Show {count} more that do not fit</source>
+        <translation>再显示 {count} 个放不下的模型</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>On this machine</source>
+        <translation>在本机</translation>
+    </message>
+    <message>
+        <source>Speed</source>
+        <translation>速度</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
     </message>
 </context>
 <context>

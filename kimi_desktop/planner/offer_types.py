@@ -42,6 +42,8 @@ class OfferedFile:
     sized: SizedForecast | None
     """None: the size is not known, or only engines without a forecast read it."""
     bits_per_weight: float | None = None
+    lacks_disk: bool = False
+    """No disk that was looked at has room for it."""
     use: Use = Use.UNKNOWN
 
     @property
@@ -90,8 +92,10 @@ class FileWords:
     decode: str
     """"6.4 – 15.5 tok/s"."""
     waits: str
-    """What the speed waits for."""
+    """What the speed waits for: "limit: RAM bandwidth"."""
     quality: str
+    download: str
+    """How long it takes to fetch, or that no disk has room for it."""
     details: str
     """Prompt speed, first token, load time: one line."""
     note: str

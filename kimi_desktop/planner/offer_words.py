@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.units import (
+    MB,
     format_duration,
     format_file_size,
     format_gib,
@@ -18,6 +19,8 @@ from kimi_desktop.planner.verdict import FitVerdict, verdict_sentence
 
 _OWN = Engine.LLAMA_CPP
 _HUNDREDTHS_BELOW = 0.1
+_LINE_MBIT_S = 100
+"""A usual line, for the time that a download takes."""
 
 
 def file_words(file: OfferedFile, language: Language) -> FileWords:
@@ -29,8 +32,9 @@ def file_words(file: OfferedFile, language: Language) -> FileWords:
         spare=spare_words(sized.verdict, language) if sized else "",
         sentence=verdict_sentence(sized.verdict, language) if sized else "",
         decode=rate_band(sized.speed.decode_tps, language) if sized else "",
-        waits=_waits(sized.speed.decode_tps, language) if sized else "",
+        waits=_limit(sized.speed.decode_tps, language) if sized else "",
         quality=_quality(file, language),
+        download=_download(file, language),
         details=_details(sized, language) if sized else "",
         note=_note(file, language),
     )
@@ -92,8 +96,9 @@ def _quality(file: OfferedFile, language: Language) -> str:
     return message("forecast.bits", language, bits=f"{file.bits_per_weight:.1f}")
 
 
-def _waits(band: Band, language: Language) -> str:
-    return message(f"forecast.bottleneck.{band.bottleneck.value}", language)
+def _limit(band: Band, language: Language) -> str:
+    waits = message(f"forecast.bottleneck.{band.bottleneck.value}", language)
+    return message("forecast.limit", language, waits=waits)
 
 
 def _details(sized: SizedForecast, language: Language) -> str:
@@ -106,6 +111,15 @@ def _details(sized: SizedForecast, language: Language) -> str:
         prompt=f"{speed.prompt_tokens:,}",
         load=time_band(speed.load_s, language),
     )
+
+
+def _download(file: OfferedFile, language: Language) -> str:
+    if not file.size_bytes:
+        return ""
+    if file.lacks_disk:
+        return message("forecast.download.no_room", language)
+    time = format_duration(file.size_bytes * 8 / (_LINE_MBIT_S * MB), language)
+    return message("forecast.download.time", language, time=time, rate=_LINE_MBIT_S)
 
 
 def _note(file: OfferedFile, language: Language) -> str:

@@ -63,6 +63,7 @@ def offer_of(
 ) -> OfferedModel:
     """One model of the catalogue with what its files would do here."""
     files = []
+    room = max((disk.free_bytes for disk in machine.disks if disk.writable), default=None)
     for item in model.quantizations:
         sized = None
         if item.size_bytes and _GGUF_ENGINES & set(item.engines):
@@ -83,6 +84,7 @@ def offer_of(
                 bits_per_weight=(
                     item.size_bytes * 8 / model.total_parameters if item.size_bytes else None
                 ),
+                lacks_disk=room is not None and (item.size_bytes or 0) > room,
                 use=use_of(sized),
             )
         )

@@ -24,6 +24,7 @@ from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
+from kimi_desktop.planner.offer_types import FileWords, OfferedFile, OfferedModel
 from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.serve.types import ServeStatus, Snippet
 from kimi_desktop.ui.navigation import Navigation
@@ -77,6 +78,16 @@ class ModelService(Protocol):
 
     def fetch_first_chat(self) -> Operation[LocalModel]:
         """Download and prove the small instruct model from a hub (needs a network)."""
+
+
+class DiscoverService(Protocol):
+    """What could be fetched, and how it would run here."""
+
+    def offers(self) -> Operation[tuple[OfferedModel, ...]]:
+        """Every model of the catalogue, the most useful here first; () before a look."""
+
+    def words(self, file: OfferedFile, language: Language) -> FileWords:
+        """A file of an offer in words."""
 
 
 class EngineService(Protocol):
@@ -213,6 +224,10 @@ class Services(Protocol):
     @property
     def models(self) -> ModelService:
         """The library."""
+
+    @property
+    def discover(self) -> DiscoverService:
+        """Models that are elsewhere."""
 
     @property
     def engine(self) -> EngineService:

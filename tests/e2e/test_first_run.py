@@ -9,6 +9,7 @@ from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.chat.types import Finish
 from kimi_desktop.machine.types import Result
+from kimi_desktop.ui.wizard.runs_step import RunsStep
 from tests.e2e.conftest import OpenDesk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.real_model]
@@ -45,14 +46,21 @@ def test_wizard_to_a_streamed_answer(open_desk: OpenDesk, language: LanguageChoi
     assert all(row.result is not Result.FAILED or row.seen for row in rows)
     desk.click(wizard.next_button)
 
-    # 2. The starter model is assembled and checked.
+    # 2. The real catalogue is priced for this very machine.
     desk.wait(lambda: wizard.number == 1)
+    runs = wizard.step
+    assert isinstance(runs, RunsStep)
+    desk.wait(lambda: bool(runs.rows) or runs.more.isVisible())
+    desk.click(wizard.next_button)
+
+    # 3. The starter model is assembled and checked.
+    desk.wait(lambda: wizard.number == 2)
     assert wizard.next_button.text() == WORDS[language][1]
     desk.wait(wizard.next_button.hasFocus)
     desk.press(Qt.Key.Key_Return)
-    desk.wait(lambda: wizard.number == 2)
+    desk.wait(lambda: wizard.number == 3)
 
-    # 3. The engine starts, with the keyboard again, and says hello on the chat page.
+    # 4. The engine starts, with the keyboard again, and says hello on the chat page.
     for words in WORDS[language][3:]:
         desk.wait(lambda words=words: wizard.next_button.text() == words)
         desk.wait(wizard.next_button.hasFocus)
@@ -86,8 +94,10 @@ def test_the_next_start_remembers(open_desk: OpenDesk) -> None:
     desk = open_desk(language=LanguageChoice.EN.value)
     wizard = desk.wizard
     desk.click(wizard.next_button)
-    desk.press(Qt.Key.Key_Return)
-    desk.wait(lambda: wizard.number == 2)
+    for number in (2, 3):
+        desk.wait(wizard.next_button.hasFocus)
+        desk.press(Qt.Key.Key_Return)
+        desk.wait(lambda number=number: wizard.number == number)
     for words in WORDS[LanguageChoice.EN][3:]:
         desk.wait(lambda words=words: wizard.next_button.text() == words)
         desk.wait(wizard.next_button.hasFocus)

@@ -19,6 +19,7 @@ from kimi_desktop.models.types import LocalModel
 from tests.support import scripted_data as data
 from tests.support.scripted_chats import ScriptedChats
 from tests.support.scripted_desk import Desk
+from tests.support.scripted_discover import ScriptedDiscover
 from tests.support.scripted_engine import ScriptedEngine
 from tests.support.scripted_machine import (
     ScriptedMachine,
@@ -37,6 +38,7 @@ class ScriptedServices:
         self.store = SettingsStore(home / "config" / "settings.json")
         self.machine = ScriptedMachine(self.desk, self.bus, machine)
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
+        self.discover = ScriptedDiscover(self.desk, self.machine)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)

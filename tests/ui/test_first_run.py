@@ -52,7 +52,8 @@ def test_wizard_to_answer(qtbot, window, fresh_services, fresh_bridge, hello):
         qtbot.waitUntil(lambda: wizard.next_button.hasFocus() and wizard.next_button.isEnabled())
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
 
-    press_next()
+    press_next()  # the machine
+    press_next()  # what runs here
     services.desk.hold = {"models.install_starter", "engine.start"}
     press_next()
     assert QApplication.focusWidget() is wizard.step.busy_control

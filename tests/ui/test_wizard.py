@@ -1,7 +1,8 @@
-"""The set-up: three steps by keyboard and mouse, skipping, going back, failures in place."""
+"""The set-up: four steps by keyboard and mouse, skipping, going back, failures in place."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,13 @@ from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import LanguageSwitch
+from kimi_desktop.ui.widgets.chip import Verdict
 from kimi_desktop.ui.wizard.machine_step import MachineStep
 from kimi_desktop.ui.wizard.model_step import SMALL_CHAT, STARTER, ModelStep
 from kimi_desktop.ui.wizard.page import WizardPage
+from kimi_desktop.ui.wizard.runs_step import RunsStep
 from kimi_desktop.ui.wizard.start_step import StartStep
-from tests.support import scripted_data
+from tests.support import machines, scripted_data
 from tests.support.scripted_services import ScriptedServices
 
 
@@ -43,9 +46,13 @@ def wizard(qtbot, bridge: Bridge) -> WizardPage:
     return page
 
 
+MACHINE, RUNS, MODEL, START = range(4)
+
+
 def steps(wizard: WizardPage) -> tuple[MachineStep, ModelStep, StartStep]:
-    machine, model, start = wizard.steps
+    machine, runs, model, start = wizard.steps
     assert isinstance(machine, MachineStep)
+    assert isinstance(runs, RunsStep)
     assert isinstance(model, ModelStep)
     assert isinstance(start, StartStep)
     return machine, model, start
@@ -60,9 +67,11 @@ def test_the_keyboard_alone_gets_to_the_first_chat(qtbot, wizard, services, brid
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
 
     press_return()  # the machine
-    assert wizard.number == 1
+    assert wizard.number == RUNS
+    press_return()  # what runs here
+    assert wizard.number == MODEL
     press_return()  # the demo model
-    qtbot.waitUntil(lambda: wizard.number == 2)
+    qtbot.waitUntil(lambda: wizard.number == START)
     assert wizard.next_button.text() == "Start the model"
     press_return()
     # The frame starts engines; here nobody listens but the test.
@@ -84,8 +93,8 @@ def test_the_machine_is_looked_at_once(qtbot, wizard, services):
     assert services.desk.called("machine.probe") == 1
     assert {row.part for row in machine.rows} >= {"cpu", "memory", "gpu", "disk"}
     assert machine.note.text() == "Checked in 0.8 s"
-    wizard.show_step(1)
-    wizard.show_step(0)
+    wizard.show_step(MODEL)
+    wizard.show_step(MACHINE)
     assert services.desk.called("machine.probe") == 1
     qtbot.mouseClick(machine.again, Qt.MouseButton.LeftButton)
     assert services.desk.called("machine.probe") == 2
@@ -120,28 +129,97 @@ def test_a_look_that_fails_is_said_in_place_and_can_be_repeated(qtbot, services,
     assert not machine.problem.isVisible()
 
 
+def runs_step(wizard: WizardPage) -> RunsStep:
+    step = wizard.steps[RUNS]
+    assert isinstance(step, RunsStep)
+    return step
+
+
+def test_what_runs_here_is_told_before_a_download(qtbot, wizard, services):
+    services.machine.set_machine(scripted_data.two_gpu_box())
+    wizard.show_step(RUNS)
+    step = runs_step(wizard)
+    qtbot.waitUntil(lambda: bool(step.rows))
+    titles = [row.title() for row in step.rows]
+    assert titles[:2] == ["Kimi K2.7 Code", "Kimi K2.6"]
+    first = step.rows[0]
+    assert first.chip.text() == "Fits in VRAM + RAM"
+    assert first.chip.verdict is Verdict.OK
+    said = first.accessibleName()
+    assert "UD-Q4_K_XL · Near-lossless" in said
+    assert "tok/s" in said
+    assert "584 GB" in said
+    assert "loads in" in first.toolTip()
+    assert wizard.next_button.text() == "Next: first model"
+
+
+def test_what_does_not_fit_is_shown_on_request(qtbot, wizard, services):
+    services.machine.set_machine(scripted_data.cpu_only_box())
+    wizard.show_step(RUNS)
+    step = runs_step(wizard)
+    qtbot.waitUntil(lambda: bool(step.rows))
+    few = len(step.rows)
+    assert step.more.text() == "Show 8 more that do not fit"
+    qtbot.mouseClick(step.more, Qt.MouseButton.LeftButton)
+    assert len(step.rows) == few + 8
+    assert step.rows[-1].chip.verdict is Verdict.BAD
+    qtbot.mouseClick(step.more, Qt.MouseButton.LeftButton)
+    assert len(step.rows) == few
+
+
+def test_another_look_prices_the_list_anew(qtbot, wizard, services):
+    services.machine.set_machine(scripted_data.cpu_only_box())
+    wizard.show_step(RUNS)
+    step = runs_step(wizard)
+    qtbot.waitUntil(lambda: bool(step.rows))
+    services.machine.set_machine(scripted_data.two_gpu_box())
+    qtbot.waitUntil(lambda: step.rows[0].title() == "Kimi K2.7 Code")
+
+
+def test_a_machine_for_nothing_of_the_family_says_so(qtbot, wizard, services):
+    tiny = dataclasses.replace(
+        scripted_data.cpu_only_box(), memory=machines.memory(3.0, 2.0), gpu_note="no_gpu"
+    )
+    services.machine.set_machine(tiny)
+    wizard.show_step(RUNS)
+    step = runs_step(wizard)
+    qtbot.waitUntil(step.more.isVisible)
+    assert step.nothing.sentence().startswith("No model of the family fits")
+    assert not step.rows
+
+
+def test_without_a_look_there_is_no_list(qtbot, services, bridge):
+    services.desk.hold.add("machine.probe")
+    wizard = WizardPage(bridge)
+    qtbot.addWidget(wizard)
+    wizard.show_step(RUNS)
+    step = runs_step(wizard)
+    assert "not been looked at" in step.nothing.sentence()
+
+
 def test_skip_and_back_work_on_every_step(qtbot, wizard, bridge):
     assert not wizard.back_button.isEnabled()
     pages = []
     bridge.navigation.page_wanted.connect(pages.append)
-    qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
-    assert wizard.number == 2
+    for _ in range(3):
+        qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
+    assert wizard.number == START
     assert not wizard.next_button.isEnabled()
     _, _, start = steps(wizard)
     assert start.no_model.sentence() == "No model is chosen yet."
     qtbot.mouseClick(start.no_model.button, Qt.MouseButton.LeftButton)
-    assert wizard.number == 1
-    qtbot.keyClick(wizard, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
-    assert wizard.number == 0
-    for _ in range(3):
+    assert wizard.number == MODEL
+    for number in (RUNS, MACHINE):
+        qtbot.keyClick(wizard, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+        assert wizard.number == number
+    for _ in range(4):
         qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
     assert bridge.settings.window.wizard_done
     assert pages == ["chat"]
 
 
 def test_tab_reaches_every_control(qtbot, wizard):
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     _, model, _ = steps(wizard)
     wanted = {wizard.next_button, wizard.back_button, wizard.skip_button, model.folder_button}
     seen = set()
@@ -154,7 +232,7 @@ def test_tab_reaches_every_control(qtbot, wizard):
 
 def test_the_download_shows_bytes_and_can_be_cancelled(qtbot, wizard, services):
     services.desk.hold.add("models.fetch_first_chat")
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     _, model, _ = steps(wizard)
     qtbot.mouseClick(model.option(SMALL_CHAT), Qt.MouseButton.LeftButton)
     assert wizard.next_button.text() == "Download and go on"
@@ -168,7 +246,7 @@ def test_the_download_shows_bytes_and_can_be_cancelled(qtbot, wizard, services):
     qtbot.mouseClick(model.progress.cancel_button, Qt.MouseButton.LeftButton)
 
     qtbot.waitUntil(wizard.next_button.isEnabled)
-    assert wizard.number == 1
+    assert wizard.number == MODEL
     assert not model.problem.isVisible()
 
 
@@ -176,7 +254,7 @@ def test_a_download_that_fails_is_said_in_place(qtbot, wizard, services):
     services.models.first_chat_error = DownloadError(
         ErrorCode.DOWNLOAD_OFFLINE, {"hosts": "a, b", "host": "a", "detail": "x", "hubs": "a"}
     )
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     _, model, _ = steps(wizard)
     model.option(SMALL_CHAT).setChecked(True)
     qtbot.mouseClick(wizard.next_button, Qt.MouseButton.LeftButton)
@@ -187,16 +265,16 @@ def test_a_download_that_fails_is_said_in_place(qtbot, wizard, services):
 
 def test_leaving_the_step_ends_the_download(qtbot, wizard, services):
     services.desk.hold.add("models.install_starter")
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     qtbot.mouseClick(wizard.next_button, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(wizard.skip_button, Qt.MouseButton.LeftButton)
     _, model, _ = steps(wizard)
     qtbot.waitUntil(model.can_go_on)
-    assert wizard.number == 2
+    assert wizard.number == START
 
 
 def test_models_in_a_folder_are_offered_and_chosen(qtbot, wizard, services, bridge):
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     _, model, _ = steps(wizard)
     mine = scripted_data.kimi_model(Path("/srv/models"))
     services.models.models = (mine,)
@@ -205,11 +283,11 @@ def test_models_in_a_folder_are_offered_and_chosen(qtbot, wizard, services, brid
     assert model.option(mine.id).title() == "Kimi K2.6 UD-Q4_K_XL"
     qtbot.mouseClick(wizard.next_button, Qt.MouseButton.LeftButton)
     assert bridge.settings.models.selected == mine.id
-    assert wizard.number == 2
+    assert wizard.number == START
 
 
 def test_a_folder_without_a_model_says_so(qtbot, wizard, services):
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     _, model, _ = steps(wizard)
     model.add_folder("/srv/empty")
     qtbot.waitUntil(model.problem.isVisible)
@@ -220,7 +298,7 @@ def test_without_the_starter_packages_only_the_network_is_left(qtbot, services, 
     services.models.starter_available = False
     wizard = WizardPage(bridge)
     qtbot.addWidget(wizard)
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     _, model, _ = steps(wizard)
     assert model.chosen() == SMALL_CHAT
     with pytest.raises(KeyError):
@@ -229,7 +307,7 @@ def test_without_the_starter_packages_only_the_network_is_left(qtbot, services, 
 
 def start_with_the_demo(wizard: WizardPage, services: ScriptedServices) -> StartStep:
     services.models.install_starter()
-    wizard.show_step(1)
+    wizard.show_step(MODEL)
     wizard.step.go_on()
     _, _, start = steps(wizard)
     return start
@@ -266,7 +344,7 @@ def test_the_language_changes_every_step(qtbot, qapp, wizard):
     try:
         switch.choose(LanguageChoice.ZH_CN)
         QApplication.processEvents()
-        assert wizard.next_button.text() == "下一步：第一个模型"
+        assert wizard.next_button.text() == "下一步：看看能运行什么"
         machine, model, _ = steps(wizard)
         assert machine.again.text() == "重新检测"
         assert "核" in machine.rows[0].detail

@@ -63,6 +63,7 @@ TEXTS: dict[str, Text] = {
     "forecast.spare.lacks_ram": Text("{ram} of RAM missing", "内存缺少 {ram}"),
     "forecast.spare.only_ram": Text("only {ram} of RAM would be left", "内存只会剩余 {ram}"),
     "forecast.band": Text("{low} – {high}", "{low} – {high}"),
+    "forecast.limit": Text("limit: {waits}", "瓶颈：{waits}"),
     "forecast.bits": Text("{bits} bits per weight", "每个权重 {bits} 位"),
     "forecast.size.unknown": Text("size not known", "大小未知"),
     "forecast.size.rounded": Text("about {size}", "约 {size}"),
@@ -70,6 +71,8 @@ TEXTS: dict[str, Text] = {
         "Prompts {prefill} · first token {first} after {prompt} tokens · loads in {load}",
         "提示词 {prefill} · {prompt} 词元后首字延迟 {first} · 加载 {load}",
     ),
+    "forecast.download.time": Text("{time} at {rate} Mbit/s", "{rate} Mbit/s 下载 {time}"),
+    "forecast.download.no_room": Text("No disk has room", "磁盘空间不足"),
     "forecast.engines": Text("For {engines}.", "适用于 {engines}。"),
     "forecast.slow": Text("Slow here.", "在本机较慢。"),
     # what a machine is

@@ -61,7 +61,7 @@ class MachineStep(Step):
 
     def next_text(self) -> str:
         """The words on Next."""
-        return self.tr("Next: first model")
+        return self.tr("Next: what runs here")
 
     def enter(self) -> None:
         """Look, unless somebody did already."""

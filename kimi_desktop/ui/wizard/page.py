@@ -1,4 +1,4 @@
-"""The set-up: three steps from a fresh machine to a first answer, in the main window. Qt thread.
+"""The set-up: four steps from a fresh machine to a first answer, in the main window. Qt thread.
 
 Every step can be skipped, Back works, and the keyboard reaches all of it. The frame hides rail and
 status bar meanwhile and shows the language in the top bar.
@@ -21,6 +21,7 @@ from kimi_desktop.ui.widgets.card import Surface
 from kimi_desktop.ui.widgets.painting import box, painter_on
 from kimi_desktop.ui.wizard.machine_step import MachineStep
 from kimi_desktop.ui.wizard.model_step import ModelStep
+from kimi_desktop.ui.wizard.runs_step import RunsStep
 from kimi_desktop.ui.wizard.start_step import StartStep
 from kimi_desktop.ui.wizard.step import Step
 
@@ -36,7 +37,12 @@ class WizardPage(QWidget):
         self._bridge = bridge
         start = StartStep(bridge)
         start.model_wanted.connect(self._back)
-        self.steps: tuple[Step, ...] = (MachineStep(bridge), ModelStep(bridge), start)
+        self.steps: tuple[Step, ...] = (
+            MachineStep(bridge),
+            RunsStep(bridge),
+            ModelStep(bridge),
+            start,
+        )
         self._stack = QStackedWidget()
         for step in self.steps:
             self._stack.addWidget(_scrolled(step))

@@ -20,7 +20,7 @@ from kimi_desktop.planner.offers import best_file, fitting, offers_for
 from kimi_desktop.planner.plan_types import Fit
 from kimi_desktop.planner.speed_types import Band, Resource
 from kimi_desktop.planner.verdict import verdict_sentence
-from tests.support.machines import gpu, machine, memory
+from tests.support.machines import disk, gpu, machine, memory
 
 CATALOGUE = shipped_catalogue()
 EN, ZH = Language.EN, Language.ZH_CN
@@ -147,6 +147,17 @@ def test_sizes_say_when_they_are_rounded_or_not_known() -> None:
     assert words_of(files["UD-TQ1_0"], EN).size == "about 240 GB"
     assert words_of(files["UD-Q4_K_XL"], EN).size == "size not known"
     assert words_of(files["UD-TQ1_0"], EN).quality == "1.9 bits per weight"
+
+
+def test_a_disk_without_room_is_said() -> None:
+    small = machine(disks=(disk(free_gb=100), disk(free_gb=2000, writable=False)))
+    four = chosen(small, "kimi-k2.6")
+    assert four.lacks_disk
+    assert words_of(four, EN).download == "No disk has room"
+    linear = chosen(small, "kimi-linear-48b")
+    assert not linear.lacks_disk
+    assert words_of(linear, EN).download == "39 min 36 s at 100 Mbit/s"
+    assert not chosen(machine(disks=()), "kimi-k2.6").lacks_disk
 
 
 def test_small_rates_keep_two_decimals() -> None:
