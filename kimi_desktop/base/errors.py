@@ -92,6 +92,7 @@ class ErrorCode(StrEnum):
     HUB_GATED = "hubs.gated"
     HUB_GATED_NO_TOKEN = "hubs.gated_no_token"
     HUB_BAD_TOKEN = "hubs.bad_token"
+    HUB_TOKEN_MALFORMED = "hubs.token_malformed"
     HUB_TOKEN_NOT_KEPT = "hubs.token_not_kept"
     HUB_BUSY = "hubs.busy"
     HUB_TROUBLE = "hubs.trouble"

@@ -53,13 +53,22 @@ TEXTS: dict[str, Text] = {
         "Make a new read-only token there and put it into the settings, or remove the old one.",
         "请在该网站创建新的只读令牌并填入设置，或删除旧令牌。",
     ),
+    "hubs.token_malformed": Text(
+        "This cannot be an access token.",
+        "这不是有效的访问令牌。",
+    ),
+    "hubs.token_malformed.next": Text(
+        "Copy it again from the hub's page; Hugging Face's begin with “hf_”. The hub's address "
+        "must begin with https.",
+        "请从网站页面重新复制；Hugging Face 的令牌以“hf_”开头，且网站地址须以 https 开头。",
+    ),
     "hubs.token_not_kept": Text(
-        "The token cannot be kept in this system's keyring: {detail}.",
-        "无法将令牌保存到系统钥匙串：{detail}。",
+        "The token cannot be kept: the system's keyring or the private file says {detail}.",
+        "无法保存令牌：系统钥匙串或私有文件返回 {detail}。",
     ),
     "hubs.token_not_kept.next": Text(
-        "It works until the app is closed. Unlock the keyring, or allow a private file for it.",
-        "在应用关闭前令牌仍然有效。请解锁钥匙串，或允许将其存入私有文件。",
+        "It works until the app is closed. Unlock the keyring, or agree to a private file.",
+        "在应用关闭前令牌仍然有效。请解锁钥匙串，或同意将其存入私有文件。",
     ),
     "hubs.busy": Text(
         "{host} takes no more requests from this address for the next {wait_s} s.",
