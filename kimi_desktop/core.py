@@ -83,6 +83,7 @@ class Core:
             machine=lambda: self.machine.machine,
             forecast=forecast_load,
         )
+        self.plans = self.engine.plans
         self.chats = ChatService(
             self.io,
             self.bus,

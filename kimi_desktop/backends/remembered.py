@@ -1,16 +1,19 @@
-"""Load settings as an entry of the settings file, words and numbers alone, and back. Pure.
+"""What was chosen for a model as an entry of the settings file, and back. Pure.
 
+An entry has words and numbers alone: wishes for the planner (``"mode": "auto"``), or load settings.
 What the file says is checked: a value of the wrong kind, or for GPUs that are gone, is passed over.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from kimi_desktop.backends.types import LoadSettings
-from kimi_desktop.planner.plan_types import LoadMode, Numa
+from kimi_desktop.planner.plan_types import LoadMode, Numa, Profile, Wishes
+from kimi_desktop.planner.profiles import CACHE_TYPES
 from kimi_desktop.planner.types import HOST
 
 Entry = Mapping[str, int | str]
@@ -18,6 +21,8 @@ Entry = Mapping[str, int | str]
 COUNTS = (
     "n_gpu_layers", "n_cpu_moe", "context", "n_batch", "n_ubatch", "n_threads", "n_parallel",
 )  # fmt: skip
+WISHED_COUNTS = ("context", "n_batch", "n_ubatch", "n_threads", "n_parallel")
+AUTO = "auto"
 SWITCHES = ("offload_ops", "repack")
 PLACES = frozenset({"n_gpu_layers", "n_cpu_moe", "gpus", "tensor_split", "overrides"})
 """What says where a model goes: these belong together."""
@@ -39,6 +44,48 @@ def entry_of(settings: LoadSettings) -> dict[str, int | str]:
         if value := getattr(settings, name):
             entry[name] = json.dumps(value)
     return entry
+
+
+def auto_entry_of(wishes: Wishes, profile: Profile) -> dict[str, int | str]:
+    """Wishes as they are kept; what equals the defaults is left out.
+
+    Args:
+        wishes: of the user.
+        profile: the one in force for models of which nothing else is known.
+    """
+    entry: dict[str, int | str] = {"mode": AUTO}
+    if wishes.profile is not profile:
+        entry["profile"] = wishes.profile.value
+    for name in WISHED_COUNTS:
+        if (value := getattr(wishes, name)) is not None:
+            entry[name] = value
+    if wishes.cache_type is not None:
+        entry["cache_type"] = wishes.cache_type
+    if wishes.load_mode is not None:
+        entry["load_mode"] = wishes.load_mode.value
+    return entry
+
+
+def is_auto(entry: Entry) -> bool:
+    """The planner owns the placement; so it does for a model that was never loaded."""
+    return not entry or entry.get("mode") == AUTO
+
+
+def wishes_of(entry: Entry, profile: Profile) -> Wishes:
+    """The wishes that an entry has and that make sense; none of one with load settings."""
+    if not is_auto(entry):
+        return Wishes(profile=profile)
+    good: dict[str, Any] = {"profile": profile}
+    for name in WISHED_COUNTS:
+        value = entry.get(name)
+        if type(value) is int and value > 0:
+            good[name] = value
+    if entry.get("cache_type") in CACHE_TYPES:
+        good["cache_type"] = entry["cache_type"]
+    for name, kind in (("profile", Profile), ("load_mode", LoadMode)):
+        with contextlib.suppress(ValueError):
+            good[name] = kind(str(entry.get(name)))
+    return Wishes(**good)
 
 
 def changes_of(entry: Entry, n_gpus: int) -> dict[str, Any]:

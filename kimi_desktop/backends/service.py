@@ -19,11 +19,11 @@ import psutil
 
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, build_command
-from kimi_desktop.backends.defaults import default_settings, plain_settings
+from kimi_desktop.backends.defaults import plain_settings
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
+from kimi_desktop.backends.load_planner import LoadPlanner
 from kimi_desktop.backends.probe import Prober, embedded_build, find_llama_server
-from kimi_desktop.backends.remembered import PLACES, changes_of, entry_of
 from kimi_desktop.backends.run import EngineRun, RunOrder
 from kimi_desktop.backends.state_machine import ANSWERING, RUNNING, EngineStateMachine
 from kimi_desktop.backends.types import (
@@ -46,7 +46,7 @@ from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
-from kimi_desktop.base.settings import Settings, SettingsStore
+from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.host_settings import threads_for
@@ -91,6 +91,9 @@ class LlamaEngineService:
         self._grace_s = grace_s
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
         self._prober = Prober()
+        self.plans = LoadPlanner(
+            io, store, machine=machine, begin=self._begin_with, uses_gpus=self.uses_gpus
+        )
         self._run: EngineRun | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._driving: asyncio.Task[None] | None = None
@@ -139,15 +142,8 @@ class LlamaEngineService:
     # what to load
 
     def settings_for(self, model: LocalModel) -> LoadSettings:
-        """What the user last used for this model, else defaults that fit this machine."""
-        kind, binary = self._chosen_engine()
-        plain = plain_settings(model, kind, binary)
-        machine = self._machine()
-        wishes = Wishes(uses_gpus=self.uses_gpus(plain))
-        found = default_settings(plain, model, machine, wishes)
-        entry = self._store.settings.engine.loads.get(model.id, {})
-        kept = changes_of(entry, len(machine.gpus) if machine else 0)
-        return dataclasses.replace(found if PLACES.isdisjoint(kept) else plain, **kept)
+        """What the user last chose for this model, else what the planner finds."""
+        return self.plans.settings_for(model)
 
     def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
         """What the header and the machine say about these settings; empty before the first look."""
@@ -297,6 +293,10 @@ class LlamaEngineService:
             return EngineKind.EMBEDDED, None
         return EngineKind.LLAMA_SERVER, binary
 
+    def _begin_with(self, model: LocalModel) -> LoadSettings:
+        kind, binary = self._chosen_engine()
+        return plain_settings(model, kind, binary)
+
     async def _find_build(self, settings: LoadSettings) -> EngineBuild:
         if settings.kind is EngineKind.EMBEDDED:
             return embedded_build()
@@ -328,15 +328,8 @@ class LlamaEngineService:
         return psutil.cpu_count(logical=False) or 1
 
     def _remember(self, settings: LoadSettings) -> None:
-        kept = entry_of(settings)
-
-        def change(before: Settings) -> Settings:
-            loads = {**before.engine.loads, str(settings.model_path): kept}
-            engine = dataclasses.replace(before.engine, loads=loads)
-            return dataclasses.replace(before, engine=engine)
-
         try:
-            self._store.update(change)
+            self.plans.note_start(settings)
         except SettingsError:
             log.warning("the load settings hold, but could not be saved", exc_info=True)
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
-from kimi_desktop.planner.plan_types import LoadMode, Numa
+from kimi_desktop.planner.limits import SpeedLimits
+from kimi_desktop.planner.plan_types import LoadMode, Numa, Plan, Wishes
+from kimi_desktop.planner.speed_types import Band, SpeedForecast
 
 
 class EngineKind(StrEnum):
@@ -59,6 +61,70 @@ class LoadSettings:
     binary: Path | None = None
     """For ``LLAMA_SERVER``."""
     extra: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoices:
+    """What the user chose for one model: wishes, or load settings of his own."""
+
+    wishes: Wishes
+    """What the planner goes by; kept while ``settings`` rule, so that Auto comes back to it."""
+    settings: LoadSettings | None = None
+    """None: Auto, the planner owns the placement."""
+
+
+@dataclass(frozen=True, slots=True)
+class PricedLoad:
+    """Load settings with everything that is forecast of them."""
+
+    settings: LoadSettings
+    plan: Plan
+    """Its decisions: why it is so (Auto), or what is worth saying about it (the user's own)."""
+    speed: SpeedForecast
+    other_prompts: tuple[tuple[int, Band], ...]
+    """(tokens of a prompt, seconds to the first token)."""
+    limits: SpeedLimits
+
+    @property
+    def is_tight(self) -> bool:
+        """It fits, but a device keeps less than the profile wants."""
+        return self.plan.fits and any(
+            decision.key == "why.reserve.broken" for decision in self.plan.decisions
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Remedial:
+    """A change that helps, or that shows what another choice would bring, in words."""
+
+    title: str
+    """"Context 64K"."""
+    detail: str
+    """What it does or costs."""
+    speed: str
+    """"11.9 tok/s", or "" when it was not planned anew."""
+    wishes: Wishes | None
+    """Plan with these; None where no wish of the user's brings it about."""
+    model_id: str = ""
+    """Take this model of the library instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWords:
+    """A priced load in words."""
+
+    fit: str
+    """For a chip: "Fits in VRAM + RAM"."""
+    headline: str
+    reasons: tuple[str, ...]
+    """One sentence per decision, the weightiest first."""
+    missing: tuple[str, ...]
+    """What is short."""
+    remedies: tuple[Remedial, ...]
+    """The nearest first."""
+    decode_limit: str
+    prefill_limit: str
+    load_limit: str
 
 
 class EngineState(StrEnum):

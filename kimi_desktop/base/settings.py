@@ -75,7 +75,9 @@ class EngineSettings:
     llama_server: str = ""
     """A llama-server binary to use instead of the embedded engine."""
     loads: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
-    """Per model id, the load settings that differ from the defaults."""
+    """Per model id, what the user chose: wishes for the planner, or load settings."""
+    profile: str = "safe"
+    """What plans are good at: safe, balanced, long_context or fastest (unknown: safe)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
 from kimi_desktop.planner.reads import TYPICAL_DEPTH, token_reads
 from kimi_desktop.planner.spread import Reads, spread_experts, spread_whole
 from kimi_desktop.planner.types import HOST, ModelShape, Placement
-from kimi_desktop.planner.weights import LayerBytes, layer_bytes, layer_devices, weights_by_device
+from kimi_desktop.planner.weights import LayerBytes, embedding_bytes, layer_bytes, layer_devices
 
 EXPERTS_OF = r"blk\.({blocks})\.ffn_(up|down|gate|gate_up)_(ch|)exps"
 """Tensor names of some blocks' experts; no comma in it, which would end an ``-ot`` rule."""
@@ -108,8 +108,7 @@ class Site:
     @cached_property
     def embedding_bytes(self) -> int:
         """What never leaves main memory."""
-        everything = Placement(context=1, n_gpu_layers=len(self.layers))
-        return weights_by_device(self.shape, everything, (1.0,)).bytes[HOST]
+        return embedding_bytes(self.shape)
 
     @cached_property
     def seconds_per_byte(self) -> tuple[tuple[float, ...], float]:

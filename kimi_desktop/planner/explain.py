@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 from kimi_desktop.base.errors import Param
 from kimi_desktop.base.units import format_context, format_gib
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.candidates import Candidate, Site, Way
-from kimi_desktop.planner.plan_types import Decision, Plan, Wishes
+from kimi_desktop.planner.plan_types import Decision, Fit, Plan, Wishes
+from kimi_desktop.planner.types import ModelShape
 
 LAYERS = {
     Way.ALL_ON_GPUS: "all",
@@ -37,7 +39,7 @@ def explain(
     found: list[Decision] = [_layers(site, candidate, plan)]
     found += _gpus(site, plan)
     found.append(_context(site, wishes, plan))
-    found += _beyond_training(site, plan)
+    found += _beyond_training(site.shape, plan)
     found.append(_cache(wishes, plan))
     found.append(_ubatch(wishes, plan))
     if not plan.placement.offload_ops:
@@ -45,11 +47,28 @@ def explain(
     if not plan.placement.repack and site.machine.gpu_note != "apple":
         found.append(Decision("why.no_repack"))
     found += host_decisions
-    found.append(_reserve(plan))
+    found.append(_reserve(plan, plan.reserve_share))
     if not plan.forecast.exact:
         found.append(Decision("why.estimate"))
     found.append(Decision("why.fit_off"))
     return tuple(found)
+
+
+def remarks(shape: ModelShape, plan: Plan, reserve_share: float) -> Plan:
+    """A plan of the user's own with what is worth saying about it.
+
+    Args:
+        shape: the model.
+        plan: nothing in it was chosen by a search.
+        reserve_share: of every device, what the user would like to stay free.
+    """
+    found = _beyond_training(shape, plan)
+    if plan.fit is Fit.DISK_BOUND:
+        found.append(Decision("why.load.disk"))
+    found.append(_reserve(plan, reserve_share))
+    if not plan.forecast.exact:
+        found.append(Decision("why.estimate"))
+    return dataclasses.replace(plan, decisions=tuple(found))
 
 
 def gpu_names(machine: Machine, gpus: Iterable[int]) -> str:
@@ -127,8 +146,8 @@ def _context(site: Site, wishes: Wishes, plan: Plan) -> Decision:
     return Decision("why.context.whole" if whole else "why.context.chosen", params)
 
 
-def _beyond_training(site: Site, plan: Plan) -> list[Decision]:
-    train = site.shape.geometry.context_train
+def _beyond_training(shape: ModelShape, plan: Plan) -> list[Decision]:
+    train = shape.geometry.context_train
     each = plan.placement.context // plan.placement.n_parallel
     if not train or each <= train:
         return []
@@ -154,16 +173,16 @@ def _ubatch(wishes: Wishes, plan: Plan) -> Decision:
     return Decision("why.ubatch.staged" if large else "why.ubatch.usual", params)
 
 
-def _reserve(plan: Plan) -> Decision:
+def _reserve(plan: Plan, share: float) -> Decision:
     """The device that has the least free, as a share of it."""
     used = [plan.forecast.devices[number] for number in plan.gpus] + [plan.forecast.devices[-1]]
     tight = min(used, key=lambda row: row.spare_bytes / max(row.total_bytes, 1))
     params: dict[str, Param] = {
-        "percent": round(plan.reserve_share * 100),
+        "percent": round(share * 100),
         "device": "RAM" if tight.device == "host" else f"GPU {tight.device.partition(':')[2]}",
         "spare": format_gib(abs(tight.spare_bytes)),
     }
     if tight.spare_bytes < 0:
         return Decision("why.reserve.short", params)
-    kept = tight.spare_bytes >= plan.reserve_share * tight.total_bytes
+    kept = tight.spare_bytes >= share * tight.total_bytes
     return Decision("why.reserve.kept" if kept else "why.reserve.broken", params)

@@ -103,6 +103,10 @@ class Alternative:
     params: Mapping[str, Param]
     seconds_per_token: float | None = None
     """By the rule of the search; None where it was not planned anew."""
+    wishes: Wishes | None = None
+    """Planned with these, it fits; None where no wish of the user's brings it about."""
+    sibling: str = ""
+    """Key of the quantization to take instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,8 @@ class Sibling:
     size_bytes: int
     shape: ModelShape | None = None
     """None: only the size is known, and the fit is judged by it."""
+    key: str = ""
+    """What the caller knows it by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,32 +89,33 @@ def _other_settings(
     short = sum(size for _, size in _short(plan))
     cache = sum(row.kv_bytes for row in plan.forecast.devices)
     if wishes.n_gpu_layers is not None or wishes.n_cpu_moe is not None:
-        auto = again(dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None))
-        if auto.fits:
-            yield Alternative(Remedy.AUTO, {}, auto.seconds_per_token)
+        other = dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None)
+        if (auto := again(other)).fits:
+            yield Alternative(Remedy.AUTO, {}, auto.seconds_per_token, other)
     kind = plan.placement.cache_type_k
     if kind in ("F16", "BF16") and cache_type_fits(shape, "q8_0") and short <= cache:
-        smaller = again(dataclasses.replace(wishes, cache_type="q8_0"))
-        if smaller.fits:
-            yield Alternative(Remedy.CACHE_TYPE, {"type": "q8_0"}, smaller.seconds_per_token)
+        other = dataclasses.replace(wishes, cache_type="q8_0")
+        if (smaller := again(other)).fits:
+            seconds = smaller.seconds_per_token
+            yield Alternative(Remedy.CACHE_TYPE, {"type": "q8_0"}, seconds, other)
     context = plan.placement.context // 2
     while short <= cache and context >= LEAST_CONTEXT:
-        shorter = again(dataclasses.replace(wishes, context=context))
-        if shorter.fits:
+        other = dataclasses.replace(wishes, context=context)
+        if (shorter := again(other)).fits:
             params: dict[str, Param] = {"context": format_context(context)}
-            yield Alternative(Remedy.CONTEXT, params, shorter.seconds_per_token)
+            yield Alternative(Remedy.CONTEXT, params, shorter.seconds_per_token, other)
             break
         context //= 2
     if wishes.profile is not Profile.FASTEST and plan.forecast.devices[-1].spare_bytes >= 0:
         for profile in (Profile.BALANCED, Profile.FASTEST):
-            context_kept = plan.placement.context
-            tighter = again(dataclasses.replace(wishes, profile=profile, context=context_kept))
+            other = dataclasses.replace(wishes, profile=profile, context=plan.placement.context)
+            tighter = again(other)
             if profile is not wishes.profile and tighter.fits:
                 params = {
                     "profile": profile.value,
                     "percent": round(tighter.reserve_share * 100),
                 }
-                yield Alternative(Remedy.PROFILE, params, tighter.seconds_per_token)
+                yield Alternative(Remedy.PROFILE, params, tighter.seconds_per_token, other)
                 break
 
 
@@ -139,6 +140,7 @@ def _quantizations(
     """Smaller ones that fit, the largest (and best) first."""
     here = sum(row.weights_bytes for row in plan.forecast.devices)
     short = sum(size for _, size in _short(plan))
+    other = dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None)
     count = 0
     for sibling in sorted(siblings, key=lambda sibling: (-sibling.size_bytes, sibling.name)):
         if count == MOST_QUANTIZATIONS:
@@ -153,13 +155,11 @@ def _quantizations(
         if sibling.shape is None:
             fits, seconds = sibling.size_bytes <= here - short, None
         else:
-            smaller = again(
-                dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None), sibling.shape
-            )
+            smaller = again(other, sibling.shape)
             fits, seconds = smaller.fits, smaller.seconds_per_token
         if fits:
             count += 1
-            yield Alternative(Remedy.QUANTIZATION, params, seconds)
+            yield Alternative(Remedy.QUANTIZATION, params, seconds, other, sibling.key)
 
 
 def _more_ram(

@@ -190,6 +190,24 @@ def layer_bytes(shape: ModelShape) -> tuple[LayerBytes, ...]:
     return tuple(rows)
 
 
+@lru_cache(maxsize=64)
+def embedding_bytes(shape: ModelShape) -> int:
+    """What stays in main memory whatever is offloaded: the table of token embeddings."""
+    everything = Placement(context=1, n_gpu_layers=ALL_LAYERS)
+    return weights_by_device(shape, everything, (1.0,)).bytes[HOST]
+
+
+def experts_in_ram(shape: ModelShape, placement: Placement) -> tuple[int, ...]:
+    """The blocks whose experts a placement keeps in main memory, wherever the blocks are."""
+    model = _sort(shape.tensors, placement.overrides, shape.geometry.n_layer)
+    return tuple(
+        index
+        for index, layer in enumerate(model.layers)
+        if (index < placement.n_cpu_moe and (layer.experts.host or layer.experts_fixed))
+        or HOST in layer.experts_fixed
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class HostStaging:
     """What stays in main memory and may be brought to a GPU, in file bytes."""

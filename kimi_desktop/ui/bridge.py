@@ -14,7 +14,14 @@ from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
-from kimi_desktop.backends.types import EngineStatus, Leftover, LoadSettings
+from kimi_desktop.backends.types import (
+    EngineStatus,
+    Leftover,
+    LoadSettings,
+    PlanChoices,
+    PlanWords,
+    PricedLoad,
+)
 from kimi_desktop.base.errors import SettingsError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.messages import Language
@@ -25,6 +32,7 @@ from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.offer_types import FileWords, OfferedFile, OfferedModel
+from kimi_desktop.planner.plan_types import Profile, Wishes
 from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.serve.types import ServeStatus, Snippet
 from kimi_desktop.ui.navigation import Navigation
@@ -98,7 +106,7 @@ class EngineService(Protocol):
         """Now."""
 
     def settings_for(self, model: LocalModel) -> LoadSettings:
-        """What the user last used for this model, else defaults that fit this machine."""
+        """What the user last chose for this model, else what the planner finds."""
 
     def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
         """What the header and the machine say about these settings: memory per device."""
@@ -127,6 +135,46 @@ class EngineService(Protocol):
 
     def log_text(self) -> str:
         """The log of the last start, keys removed."""
+
+
+class PlanService(Protocol):
+    """Plans for the library's models. Pricing takes about 1 ms, a search runs in the pool."""
+
+    def choices(self, model: LocalModel) -> PlanChoices:
+        """What the user chose for this model, else Auto without any wish."""
+
+    def remember(self, model: LocalModel, choices: PlanChoices) -> None:
+        """Keep it for the next time.
+
+        Raises:
+            SettingsError: it holds, but was not saved.
+        """
+
+    def find(
+        self, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel] = ()
+    ) -> Operation[PricedLoad]:
+        """Search the best plan; ``others`` are offered when the model does not fit.
+
+        Raises (from the operation):
+            PlanError: a wish that no engine can fulfil; no header, or no look at the machine yet.
+        """
+
+    def price(self, settings: LoadSettings, model: LocalModel, profile: Profile) -> PricedLoad:
+        """What is forecast of settings as they are; the profile says what should stay free.
+
+        Raises:
+            PlanError: no header, or no look at the machine yet.
+        """
+
+    def arrange(self, settings: LoadSettings, model: LocalModel) -> LoadSettings:
+        """The same layers on GPUs and experts in RAM, spread anew over the GPUs.
+
+        Raises:
+            PlanError: no header, or no look at the machine yet; more layers than there are.
+        """
+
+    def words(self, priced: PricedLoad, language: Language) -> PlanWords:
+        """A priced load in words."""
 
 
 class ChatService(Protocol):
@@ -232,6 +280,10 @@ class Services(Protocol):
     @property
     def engine(self) -> EngineService:
         """The engine."""
+
+    @property
+    def plans(self) -> PlanService:
+        """What a load would take."""
 
     @property
     def chats(self) -> ChatService:

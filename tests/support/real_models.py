@@ -10,10 +10,20 @@ from tests.support import scripted_data
 from tests.support.measured import model_facts
 
 
-def real_model(folder: Path, name: str, title: str = "Kimi K2.6") -> LocalModel:
-    """A model of ``tests/data/model_headers.json`` as if its 14 files lay in ``folder``."""
+def real_model(
+    folder: Path, name: str, title: str = "Kimi K2.6", *, quantization: str = ""
+) -> LocalModel:
+    """A model of ``tests/data/model_headers.json`` as if its 14 files lay in ``folder``.
+
+    ``quantization`` is the publisher's label where it differs from the header's file type.
+    """
+    facts = model_facts(name)
     facts = dataclasses.replace(
-        model_facts(name), name=title, chat_template="{{ messages }}<think>", has_thinking=True
+        facts,
+        name=title,
+        quantization=quantization or facts.quantization,
+        chat_template="{{ messages }}<think>",
+        has_thinking=True,
     )
     model = scripted_data.kimi_model(folder, facts.quantization, facts.weights_bytes / 1e9)
     return dataclasses.replace(model, title=title, facts=facts)

@@ -6,7 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kimi_desktop.backends.command import EngineBuild, build_command, parse_help
+from kimi_desktop.backends.defaults import is_plannable
+from kimi_desktop.backends.embedded_flags import help_text
 from kimi_desktop.backends.types import (
+    EngineKind,
     EngineState,
     EngineStateChanged,
     EngineStatus,
@@ -16,7 +20,10 @@ from kimi_desktop.backends.types import (
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.core import forecast_load
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.host_settings import threads_for
+from kimi_desktop.planner.plan_types import Wishes
 from kimi_desktop.planner.types import DeviceMemory, LoadForecast
 from tests.support import scripted_data as data
 from tests.support.scripted_desk import Desk
@@ -75,6 +82,8 @@ class ScriptedEngine:
         )
 
     def settings_for(self, model: LocalModel) -> LoadSettings:
+        if is_plannable(model):
+            return self._services.plans.settings_for(model)
         facts = model.facts
         machine = self._services.machine.machine
         has_gpu = bool(machine and machine.gpus)
@@ -87,6 +96,8 @@ class ScriptedEngine:
 
     def forecast(self, settings: LoadSettings, model: LocalModel) -> LoadForecast:
         machine = self._services.machine.machine or self._services.machine.to_find
+        if is_plannable(model):
+            return forecast_load(settings, model, machine, uses_gpus=self.gpu_build)
         facts = model.facts
         weights = facts.weights_bytes if facts else model.size_bytes
         kv = facts.kv_bytes_per_token * settings.context if facts else 0
@@ -127,17 +138,16 @@ class ScriptedEngine:
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
         if self.command_error is not None:
             raise self.command_error
-        return (
-            "llama-server",
-            "-m",
-            settings.model_path.name,
-            "-ngl",
-            str(settings.n_gpu_layers),
-            "-c",
-            str(settings.context),
-            "--fit",
-            "off",
+        machine = self._services.machine.machine
+        gpus = machine.gpus if machine is not None and self.gpu_build else ()
+        build = EngineBuild(
+            EngineKind.LLAMA_SERVER,
+            ("llama-server",),
+            parse_help(help_text()),
+            devices=tuple(f"CUDA{gpu.index}: {gpu.name}" for gpu in gpus),
         )
+        threads = threads_for(machine, Wishes())[0] if machine is not None else 4
+        return build_command(build, settings, listening=None, n_threads=threads)
 
     def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
         if self.start_error is not None:

@@ -17,6 +17,7 @@ from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from tests.support import scripted_data as data
+from tests.support.real_models import real_model
 from tests.support.scripted_chats import ScriptedChats
 from tests.support.scripted_desk import Desk
 from tests.support.scripted_discover import ScriptedDiscover
@@ -27,6 +28,7 @@ from tests.support.scripted_machine import (
     ScriptedMonitor,
     ScriptedServe,
 )
+from tests.support.scripted_plans import scripted_plans
 
 
 class ScriptedServices:
@@ -40,6 +42,7 @@ class ScriptedServices:
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
+        self.plans = scripted_plans(self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)
         self.serve = ScriptedServe(self.desk, self.bus, self.store)
@@ -48,17 +51,37 @@ class ScriptedServices:
 BOXES: Mapping[str, Any] = {"cpu": data.cpu_only_box, "gpus": data.two_gpu_box}
 
 
-def lived_in(home: Path, box: str = "gpus", *, zh: bool = False) -> ScriptedServices:
-    """Services of a profile in use: a library, chats, a loaded model, five minutes of samples."""
+def _quantizations(folder: Path, *, real: bool) -> tuple[LocalModel, LocalModel, LocalModel]:
+    """Kimi K2.6 in 2, 4 and more bits."""
+    if real:
+        return (
+            real_model(folder, "kimi-k2.6.q2_k"),
+            real_model(folder, "kimi-k2.6.q4_x", quantization="UD-Q4_K_XL"),
+            real_model(folder, "kimi-k2.6.q4_k_m"),
+        )
+    return (
+        data.kimi_model(folder, "UD-Q2_K_XL", 340),
+        data.kimi_model(folder),
+        data.kimi_model(folder, "UD-Q8_K_XL", 595),
+    )
+
+
+def lived_in(
+    home: Path, box: str = "gpus", *, zh: bool = False, real: bool = False
+) -> ScriptedServices:
+    """Services of a profile in use: a library, chats, a loaded model, five minutes of samples.
+
+    ``real``: the models have real headers, so that the planner's own figures are shown.
+    """
     services = ScriptedServices(home, machine=BOXES[box]())
     folder = services.models.folders[0]
     starter = data.starter_model(folder)
     if box == "gpus":
-        chosen = data.kimi_model(folder)
+        small, chosen, large = _quantizations(folder, real=real)
         models: tuple[LocalModel, ...] = (
-            data.kimi_model(folder, "UD-Q2_K_XL", 340),
+            small,
             chosen,
-            data.kimi_model(folder, "UD-Q8_K_XL", 595),
+            large,
             starter,
             data.partial_model(folder),
             data.broken_model(folder),

@@ -11,6 +11,57 @@ TEXTS: dict[str, Text] = {
     "forecast.bottleneck.pcie": Text("PCIe", "PCIe"),
     "forecast.bottleneck.disk": Text("disk", "磁盘"),
     "forecast.bottleneck.compute": Text("compute", "计算"),
+    # why a speed is what it is
+    "forecast.known.measured": Text("measured", "实测"),
+    "forecast.known.specified": Text("by its data sheet", "按规格"),
+    "forecast.known.assumed": Text("assumed", "按常见值估计"),
+    "forecast.limit.decode.ram": Text(
+        "Limited by RAM bandwidth: {size} are read per token; {rate} {known}.",
+        "受限于内存带宽：每个词元读取 {size}；{rate}（{known}）。",
+    ),
+    "forecast.limit.decode.gpu_memory": Text(
+        "Limited by GPU memory bandwidth: {size} are read per token; {rate} {known}.",
+        "受限于显存带宽：每个词元读取 {size}；{rate}（{known}）。",
+    ),
+    "forecast.limit.decode.disk": Text(
+        "Limited by the disk: {size} have no room in memory and are read again and again; "
+        "{rate} {known}.",
+        "受限于磁盘：{size} 放不进内存，会反复读取；{rate}（{known}）。",
+    ),
+    "forecast.limit.decode.compute": Text(
+        "Limited by the fixed work of {layers} layers, not by memory.",
+        "受限于 {layers} 层的固定开销，而不是内存。",
+    ),
+    "forecast.limit.decode.cores": Text(
+        "Limited by {cores} processor cores: they cannot read memory any faster.",
+        "受限于 {cores} 个 CPU 核心：无法更快地读取内存。",
+    ),
+    "forecast.limit.prefill.pcie": Text(
+        "Limited by PCIe: {size} of weights cross it once per {tokens} tokens, at {rate}.",
+        "受限于 PCIe：每 {tokens} 个词元要传输一遍 {size} 权重，速率 {rate}。",
+    ),
+    "forecast.limit.prefill.disk": Text(
+        "Limited by the disk: {size} have no room in memory; {rate} {known}.",
+        "受限于磁盘：{size} 放不进内存；{rate}（{known}）。",
+    ),
+    "forecast.limit.prefill.ram": Text(
+        "Limited by RAM bandwidth: {rate} {known}.",
+        "受限于内存带宽：{rate}（{known}）。",
+    ),
+    "forecast.limit.prefill.gpu_memory": Text(
+        "Limited by GPU memory bandwidth: {rate} {known}.",
+        "受限于显存带宽：{rate}（{known}）。",
+    ),
+    "forecast.limit.prefill.gpu": Text(
+        "Limited by the arithmetic of the GPU.", "受限于 GPU 的算力。"
+    ),
+    "forecast.limit.prefill.cores": Text(
+        "Limited by the arithmetic of {cores} processor cores.",
+        "受限于 {cores} 个 CPU 核心的算力。",
+    ),
+    "forecast.limit.load": Text(
+        "{size} from disk; {rate} {known}", "从磁盘读取 {size}；{rate}（{known}）"
+    ),
     # quality of a quantization
     "forecast.quality.lossless": Text("Lossless", "无损"),
     "forecast.quality.near_lossless": Text("Near-lossless", "近乎无损"),

@@ -275,4 +275,32 @@ TEXTS: dict[str, Text] = {
     ),
     "plan.remedy.more_ram": Text("{size} more RAM", "增加 {size} 内存"),
     "plan.remedy.auto": Text("leaving the layers to the planner", "让规划器分配各层"),
+    # the same for a list of changes: a title, and what it means
+    "plan.tight": Text("Fits, tight", "放得下，余量小"),
+    "plan.change.quantization": Text("{name}", "{name}"),
+    "plan.change.quantization.detail": Text(
+        "{size} to read and store ({size_gib} in memory)", "文件 {size}（占内存 {size_gib}）"
+    ),
+    "plan.change.context": Text("Context {context}", "上下文 {context}"),
+    "plan.change.context.detail": Text("a smaller cache", "缓存更小"),
+    "plan.change.cache_type": Text("KV {type}", "KV {type}"),
+    "plan.change.cache_type.detail": Text("half the cache, hardly any loss", "缓存减半，几乎无损"),
+    "plan.change.profile": Text("Profile {profile_name}", "“{profile_name}”方案"),
+    "plan.change.profile.detail": Text(
+        "keeps {percent} % of every device free", "每个设备保留 {percent}% 空闲"
+    ),
+    "plan.change.free_vram": Text("Free VRAM", "释放显存"),
+    "plan.change.free_vram.detail": Text(
+        "close what holds {others} of {device}: {size} are missing",
+        "关闭占用 {device} {others} 的程序：还差 {size}",
+    ),
+    "plan.change.free_ram": Text("Free RAM", "释放内存"),
+    "plan.change.free_ram.detail": Text(
+        "close programs: they hold {others}, and {size} are missing",
+        "关闭其他程序：它们占用 {others}，还差 {size}",
+    ),
+    "plan.change.more_ram": Text("{size} more RAM", "增加 {size} 内存"),
+    "plan.change.more_ram.detail": Text("then it fits as it is", "之后无需改动即可放下"),
+    "plan.change.auto": Text("Auto", "自动"),
+    "plan.change.auto.detail": Text("the planner places the layers", "由规划器分配各层"),
 }

@@ -33,7 +33,18 @@ def price_for_real(services: ScriptedServices) -> None:
         assert machine is not None
         return real_forecast(settings, model, machine)
 
+    def settings_for(model: LocalModel) -> LoadSettings:
+        assert model.facts is not None
+        experts = model.facts.n_expert > 0
+        return LoadSettings(
+            model_path=model.path,
+            n_gpu_layers=model.facts.n_layer + 1,
+            n_cpu_moe=44 if experts else 0,
+            context=131_072 if experts else 4096,
+        )
+
     services.engine.forecast = price
+    services.engine.settings_for = settings_for
 
 
 @pytest.fixture

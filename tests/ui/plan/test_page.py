@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 
 import pytest
 from PySide6.QtCore import Qt
@@ -230,7 +231,7 @@ def test_incomplete_models_are_not_planned(page, planned):
 def test_the_command_line_is_copied_as_one_line(page, planned, qtbot):
     qtbot.mouseClick(page.answer.copy, Qt.MouseButton.LeftButton)
     copied = QGuiApplication.clipboard().text()
-    assert copied == " ".join(planned.engine.command_line(page.choices.plan.settings))
+    assert shlex.split(copied) == list(planned.engine.command_line(page.choices.plan.settings))
     assert page.answer.copy.text() == "Copied"
     qtbot.waitUntil(lambda: page.answer.copy.text() == "Copy")
 

@@ -1,0 +1,258 @@
+"""Plans for the library's models: searched, priced, remembered. ``ui.bridge.PlanService`` for real.
+
+Pricing is arithmetic of about 1 ms and is done by whoever asks; a search (2 to 35 ms) runs in the
+pool. What a search has found is remembered as the planner's own, so that a start of it leaves the
+planner in charge of that model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from kimi_desktop.backends.defaults import default_settings, is_plannable
+from kimi_desktop.backends.placed import gpus_of, launch_of_settings, settings_of
+from kimi_desktop.backends.plan_words import plan_words
+from kimi_desktop.backends.remembered import (
+    PLACES,
+    auto_entry_of,
+    changes_of,
+    entry_of,
+    is_auto,
+    wishes_of,
+)
+from kimi_desktop.backends.types import LoadSettings, PlanChoices, PlanWords, PricedLoad
+from kimi_desktop.base.errors import ErrorCode, PlanError
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.messages import Language
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.settings import Settings, SettingsStore
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.as_is import plan_as_is
+from kimi_desktop.planner.host_settings import threads_for
+from kimi_desktop.planner.limits import speed_limits
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.placement import find_plan
+from kimi_desktop.planner.plan_types import Plan, Profile, Sibling, Wishes
+from kimi_desktop.planner.profiles import RULES
+from kimi_desktop.planner.speed import forecast_speed
+from kimi_desktop.planner.speed_setup import plan_input, speed_rule
+from kimi_desktop.planner.types import ModelShape
+
+PROMPT_TOKENS = 2_048
+OTHER_PROMPTS = (200, 32_768)
+FOUND_KEPT = 64
+
+
+class LoadPlanner:
+    """Thread-safe where it is asked; owns nothing but what searches have found."""
+
+    def __init__(
+        self,
+        io: IoLoop,
+        store: SettingsStore,
+        *,
+        machine: Callable[[], Machine | None],
+        begin: Callable[[LocalModel], LoadSettings],
+        uses_gpus: Callable[[LoadSettings], bool],
+    ) -> None:
+        """Join it to the engine.
+
+        Args:
+            io: its pool.
+            store: where choices are kept.
+            machine: what plans are for; None before the first look.
+            begin: file, engine and template of a model.
+            uses_gpus: the engine of some settings was built for GPUs.
+        """
+        self._io = io
+        self._store = store
+        self._machine = machine
+        self._begin = begin
+        self._uses_gpus = uses_gpus
+        self._found: OrderedDict[LoadSettings, Wishes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # what was chosen
+
+    @property
+    def profile(self) -> Profile:
+        """Of models for which none was chosen."""
+        try:
+            return Profile(self._store.settings.engine.profile)
+        except ValueError:
+            return Profile.SAFE
+
+    def choices(self, model: LocalModel) -> PlanChoices:
+        """What the user chose for this model, else Auto without any wish."""
+        entry = self._entry(model)
+        wishes = wishes_of(entry, self.profile)
+        return PlanChoices(wishes, None if is_auto(entry) else self.settings_for(model))
+
+    def remember(self, model: LocalModel, choices: PlanChoices) -> None:
+        """Keep it for the next time.
+
+        Raises:
+            SettingsError: it holds, but was not saved.
+        """
+        if choices.settings is None:
+            self._keep(model.id, auto_entry_of(choices.wishes, self.profile))
+        else:
+            self._keep(model.id, entry_of(choices.settings))
+
+    def note_start(self, settings: LoadSettings) -> None:
+        """These are started: what a search found stays the planner's, all else is the user's.
+
+        Raises:
+            SettingsError: it holds, but was not saved.
+        """
+        with self._lock:
+            wishes = self._found.get(settings)
+        entry = entry_of(settings) if wishes is None else auto_entry_of(wishes, self.profile)
+        self._keep(str(settings.model_path), entry)
+
+    def settings_for(self, model: LocalModel) -> LoadSettings:
+        """What the user last chose for this model, else what the planner finds for this machine."""
+        machine = self._machine()
+        begin = self._begin(model)
+        entry = self._entry(model)
+        kept = {} if is_auto(entry) else changes_of(entry, len(machine.gpus) if machine else 0)
+        if kept and not PLACES.isdisjoint(kept):
+            return dataclasses.replace(begin, **kept)
+        wishes = self._for_engine(wishes_of(entry, self.profile), begin)
+        found = default_settings(begin, model, machine, wishes)
+        if kept:
+            return dataclasses.replace(found, **kept)
+        self._note_found(found, wishes)
+        return found
+
+    # plans
+
+    def find(
+        self, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel] = ()
+    ) -> Operation[PricedLoad]:
+        """Search the best plan.
+
+        Args:
+            model: what to load.
+            wishes: of the user.
+            others: models of the same family, offered when this one does not fit.
+
+        Raises (from the operation):
+            PlanError: a wish that no engine can fulfil; no header, or no look at the machine yet.
+        """
+        begin = self._begin(model)
+        machine = self._machine()
+        wanted = self._for_engine(wishes, begin)
+        return self._io.pool(self._search, model, wanted, tuple(others), begin, machine)
+
+    def price(self, settings: LoadSettings, model: LocalModel, profile: Profile) -> PricedLoad:
+        """What is forecast of settings as they are.
+
+        Args:
+            settings: the user's own.
+            model: what to load.
+            profile: says how much of every device should stay free.
+
+        Raises:
+            PlanError: no header, or no look at the machine yet.
+        """
+        shape, machine = self._known(model, self._machine())
+        launch = launch_of_settings(settings, threads_for(machine, Wishes())[0])
+        plan = plan_as_is(
+            shape,
+            machine,
+            launch,
+            gpus_of(settings, machine, uses_gpus=self._uses_gpus(settings)),
+            rule=speed_rule(shape, machine),
+            reserve_share=RULES[profile].reserve_share,
+        )
+        return _priced(shape, machine, settings, plan)
+
+    def arrange(self, settings: LoadSettings, model: LocalModel) -> LoadSettings:
+        """The same layers on GPUs and experts in RAM, spread anew over the GPUs.
+
+        Raises:
+            PlanError: no header, or no look at the machine yet; more layers than there are.
+        """
+        shape, machine = self._known(model, self._machine())
+        wishes = Wishes(
+            context=settings.context,
+            cache_type=settings.cache_type,
+            n_parallel=settings.n_parallel,
+            n_gpu_layers=settings.n_gpu_layers,
+            n_cpu_moe=settings.n_cpu_moe,
+            n_batch=settings.n_batch,
+            n_ubatch=settings.n_ubatch,
+        )
+        wanted = self._for_engine(wishes, settings)
+        plan = find_plan(shape, machine, wanted, with_remedies=False)
+        found = settings_of(plan, settings, machine)
+        places = {name: getattr(found, name) for name in PLACES}
+        return dataclasses.replace(settings, **places)
+
+    def words(self, priced: PricedLoad, language: Language) -> PlanWords:
+        """A priced load in words."""
+        return plan_words(priced, language)
+
+    # inside
+
+    def _entry(self, model: LocalModel) -> dict[str, int | str]:
+        return dict(self._store.settings.engine.loads.get(model.id, {}))
+
+    def _keep(self, model_id: str, entry: dict[str, int | str]) -> None:
+        def change(before: Settings) -> Settings:
+            loads = {**before.engine.loads, model_id: entry}
+            engine = dataclasses.replace(before.engine, loads=loads)
+            return dataclasses.replace(before, engine=engine)
+
+        if self._store.settings.engine.loads.get(model_id) != entry:
+            self._store.update(change)
+
+    def _for_engine(self, wishes: Wishes, settings: LoadSettings) -> Wishes:
+        return dataclasses.replace(wishes, uses_gpus=self._uses_gpus(settings))
+
+    def _known(self, model: LocalModel, machine: Machine | None) -> tuple[ModelShape, Machine]:
+        if machine is None or not is_plannable(model):
+            raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.title})
+        assert model.facts is not None  # a plannable model has them
+        return shape_of(model.facts), machine
+
+    def _search(
+        self,
+        model: LocalModel,
+        wishes: Wishes,
+        others: tuple[LocalModel, ...],
+        begin: LoadSettings,
+        machine: Machine | None,
+    ) -> PricedLoad:
+        shape, known = self._known(model, machine)
+        siblings = [
+            Sibling(other.facts.quantization, other.size_bytes, shape_of(other.facts), other.id)
+            for other in others
+            if other.id != model.id and other.facts is not None and is_plannable(other)
+        ]
+        plan = find_plan(shape, known, wishes, siblings=siblings)
+        settings = settings_of(plan, begin, known)
+        if wishes.n_gpu_layers is None and wishes.n_cpu_moe is None:
+            self._note_found(settings, wishes)
+        return _priced(shape, known, settings, plan)
+
+    def _note_found(self, settings: LoadSettings, wishes: Wishes) -> None:
+        with self._lock:
+            self._found[settings] = wishes
+            self._found.move_to_end(settings)
+            while len(self._found) > FOUND_KEPT:
+                self._found.popitem(last=False)
+
+
+def _priced(shape: ModelShape, machine: Machine, settings: LoadSettings, plan: Plan) -> PricedLoad:
+    setup = plan_input(shape, plan, machine)
+    speed = forecast_speed(setup, PROMPT_TOKENS)
+    others = tuple(
+        (tokens, forecast_speed(setup, tokens).first_token_s) for tokens in OTHER_PROMPTS
+    )
+    return PricedLoad(settings, plan, speed, others, speed_limits(setup, speed))
