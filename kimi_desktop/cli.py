@@ -93,6 +93,8 @@ def _parser(language: Language) -> argparse.ArgumentParser:
         help=say("plan.profile"),
     )
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
+    diagnose = verb("diagnose", _diagnose)
+    diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
     chat = verb("chat", _chat)
     chat.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
@@ -175,6 +177,28 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         program = ("llama-server", "-m", str(model.path))
         lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
         sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 0
+
+
+def _diagnose(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    del paths  # a pasted log needs no profile
+    from kimi_desktop.diagnosis.engine import diagnose  # noqa: PLC0415
+    from kimi_desktop.diagnosis.read import evidence_from, read_evidence  # noqa: PLC0415
+    from kimi_desktop.diagnosis.report import (  # noqa: PLC0415
+        diagnosis_lines,
+        diagnosis_object,
+    )
+
+    if str(options.log) == "-":
+        evidence = evidence_from(sys.stdin.buffer)
+    else:
+        evidence = read_evidence(options.log)
+    found = diagnose(evidence)
+    if options.json:
+        told = diagnosis_object(found, language)
+        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in diagnosis_lines(found, language))
     return 0
 
 

@@ -68,6 +68,7 @@ class ErrorCode(StrEnum):
     CATALOGUE_DAMAGED = "models.catalogue_damaged"
 
     # plans
+    DIAGNOSIS_NO_LOG = "diagnosis.no_log"
     PLAN_BAD_WISH = "plan.bad_wish"
     PLAN_TOO_MANY_LAYERS = "plan.too_many_layers"
     PLAN_BAD_CACHE_TYPE = "plan.bad_cache_type"
@@ -175,6 +176,10 @@ class DownloadError(KimiError):
 
 class BackendError(KimiError):
     """Finding, starting, running and ending an engine."""
+
+
+class DiagnosisError(KimiError):
+    """A log that cannot be read."""
 
 
 class ChatError(KimiError):

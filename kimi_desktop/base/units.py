@@ -65,6 +65,11 @@ def format_tokens_per_s(rate: float, language: Language = Language.EN) -> str:
     return f"{number} {'词元/秒' if language is Language.ZH_CN else 'tok/s'}"
 
 
+def format_percent(share: float) -> str:
+    """``97 %`` for 0.97."""
+    return f"{round(share * 100)} %"
+
+
 def format_count(number: int) -> str:
     """With thousands separators."""
     return f"{number:,}"

@@ -67,7 +67,7 @@ class Notices(QWidget):
 
     def show_unexpected(self, trace: str) -> None:
         """An error that nobody foresaw: its last line, and all of it to copy."""
-        from kimi_desktop.ui.diagnostics import redact  # noqa: PLC0415 - not at the start
+        from kimi_desktop.base.redaction import redact  # noqa: PLC0415 - not at the start
 
         spoken = language()
         what = message("settings.unexpected", spoken, detail=trace.strip().rpartition("\n")[2])

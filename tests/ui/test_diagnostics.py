@@ -9,9 +9,10 @@ from PySide6.QtCore import QDate
 
 from kimi_desktop.backends.types import EngineState, EngineStatus, LoadSettings
 from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.base.redaction import redact
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.ui.dates import day_text, time_text
-from kimi_desktop.ui.diagnostics import diagnostics_text, redact
+from kimi_desktop.ui.diagnostics import diagnostics_text
 from kimi_desktop.ui.language import LanguageSwitch
 from tests.support.scripted_data import NOW, two_gpu_box
 

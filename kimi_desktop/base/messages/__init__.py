@@ -14,8 +14,10 @@ from enum import StrEnum
 
 from kimi_desktop.base.errors import KimiError, Param
 from kimi_desktop.base.messages import (
+    causes,
     chat,
     cli,
+    diagnosis,
     downloads,
     engine,
     forecast,
@@ -39,8 +41,10 @@ class Language(StrEnum):
 
 
 TOPICS: Mapping[str, Mapping[str, Text]] = {
+    "cause": causes.TEXTS,
     "chat": chat.TEXTS,
     "cli": cli.TEXTS,
+    "diagnosis": diagnosis.TEXTS,
     "downloads": downloads.TEXTS,
     "engine": engine.TEXTS,
     "forecast": forecast.TEXTS,

@@ -32,6 +32,11 @@ TEXTS: dict[str, Text] = {
     "cli.plan.ctx": Text(
         "context in tokens (default: what fits well)", "上下文词元数（默认：合适的值）"
     ),
+    "cli.diagnose": Text("say why an engine failed, from its log", "根据日志说明引擎为何失败"),
+    "cli.diagnose.log": Text(
+        "a log, a saved diagnosis, or - for standard input",
+        "日志文件、已保存的诊断文件，或 - 表示标准输入",
+    ),
     "cli.chat": Text("talk to a local model", "与本地模型对话"),
     "cli.chat.prompt": Text("ask this and leave", "提出这个问题，回答后退出"),
     "cli.serve": Text(

@@ -51,6 +51,26 @@ def test_doctor(profile: AppPaths) -> None:
     assert "内存" in run(profile, "doctor", "--lang", "zh_CN").stdout
 
 
+def test_diagnose(profile: AppPaths, tmp_path: Path) -> None:
+    log = tmp_path / "an engine's log 月.txt"
+    line = "E llama_init_from_model: V cache quantization requires flash_attn"
+    log.write_text(f"I srv load_model: loading model\n{line}\n", encoding="utf-8")
+    done = run(profile, "diagnose", str(log), "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["cause"], told["evidence_line"]) == (
+        0,
+        "kv_quant_needs_flash_attn",
+        line,
+    )
+    shown = run(profile, "diagnose", str(log), "--lang", "zh_CN").stdout
+    assert line in shown
+    assert "Flash Attention" in shown
+    missing = run(profile, "diagnose", str(tmp_path / "none.log"))
+    assert missing.returncode == 1
+    assert "none.log" in missing.stderr
+    assert "Traceback" not in missing.stderr
+
+
 def test_models(profile: AppPaths) -> None:
     (profile.default_models_folder / "cut.gguf").write_bytes(b"GGUF\x03\x00")
     done = run(profile, "models", "--json")

@@ -1,0 +1,72 @@
+"""Evidence as one JSON object that a user can post: everything private removed. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import kimi_desktop
+from kimi_desktop.base.redaction import redact
+from kimi_desktop.diagnosis.case import case_line
+from kimi_desktop.diagnosis.read import BUNDLE, BUNDLE_VERSION
+from kimi_desktop.diagnosis.types import Diagnosis, Evidence
+
+LONGEST_LOG = 400_000
+"""Characters; of a longer log the first and the last half."""
+
+
+def bundle_of(
+    evidence: Evidence, found: Diagnosis, *, home: str | None = None, user: str | None = None
+) -> dict[str, Any]:
+    """The object, readable by ``kimi-desktop diagnose`` on any computer.
+
+    Args:
+        evidence: what was collected.
+        found: what it was taken for.
+        home: as in ``redact``.
+        user: as in ``redact``.
+    """
+    log = evidence.log
+    if len(log) > LONGEST_LOG:
+        log = f"{log[: LONGEST_LOG // 2]}\n[...]\n{log[-LONGEST_LOG // 2 :]}"
+    end = {
+        "code": evidence.exit.code,
+        "signal": evidence.exit.signal,
+        "alive": evidence.exit.is_alive,
+        "spawn_errno": evidence.exit.spawn_errno,
+    }
+    whole = {
+        BUNDLE: BUNDLE_VERSION,
+        "kimi_desktop": kimi_desktop.__version__,
+        **{
+            name: value
+            for name, value in dataclasses.asdict(evidence).items()
+            if name not in ("log", "exit")
+        },
+        "exit": {name: value for name, value in end.items() if value is not None},
+        "diagnosis": case_line("", found),
+        "log": log,
+    }
+    return {name: _clean(value, home, user) for name, value in whole.items()}
+
+
+def bundle_text(evidence: Evidence, found: Diagnosis) -> str:
+    """The bundle as it is copied or saved."""
+    return json.dumps(bundle_of(evidence, found), ensure_ascii=False, indent=1)
+
+
+def _clean(value: Any, home: str | None, user: str | None) -> Any:  # noqa: ANN401
+    """Text by text, so that what is removed cannot break the JSON around it."""
+    if isinstance(value, str):
+        return redact(value, home=home, user=user)
+    if isinstance(value, dict):
+        return {
+            redact(str(name), home=home, user=user): _clean(inner, home, user)
+            for name, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_clean(inner, home, user) for inner in value]
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return redact(str(value), home=home, user=user)

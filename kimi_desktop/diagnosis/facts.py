@@ -1,0 +1,235 @@
+"""Evidence as flat facts with one name each, and what follows from them. Pure.
+
+Launchers, servers and people name one setting in many ways; rules know one name. ``derived.*`` are
+conclusions that need more than one fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kimi_desktop.diagnosis.conditions import number
+from kimi_desktop.diagnosis.log_text import LogText
+from kimi_desktop.diagnosis.text_checks import TextLook, look_at
+from kimi_desktop.diagnosis.types import Evidence
+
+SETTING_NAMES: Mapping[str, str] = {
+    "n_ctx": "ctx", "ctx_size": "ctx", "c": "ctx", "num_ctx": "ctx", "context": "ctx",
+    "context_length": "ctx",
+    "np": "parallel", "n_parallel": "parallel", "max_num_seqs": "parallel",
+    "t": "threads", "n_threads": "threads", "num_thread": "threads",
+    "temp": "temperature",
+    "cache_type_k": "ctk", "cache_type_v": "ctv", "type_k": "ctk", "type_v": "ctv",
+    "kv_cache_dtype": "ctk", "kv_type": "ctk", "OLLAMA_KV_CACHE_TYPE": "ctk",
+    "cache_type": "ctk",
+    "n_gpu_layers": "ngl", "gpu_layers": "ngl", "num_gpu": "ngl",
+    "fa": "flash_attn", "flash_attention": "flash_attn", "OLLAMA_FLASH_ATTENTION": "flash_attn",
+    "n_predict": "max_tokens", "num_predict": "max_tokens", "max_completion_tokens": "max_tokens",
+    "tp": "tensor_parallel_size", "tp_size": "tensor_parallel_size",
+    "ncmoe": "n_cpu_moe", "repetition_penalty": "repeat_penalty",
+    "quantization": "quant",
+}  # fmt: skip
+
+_LOW_QUANT = re.compile(
+    r"(?:^|[^A-Za-z0-9])(?:UD-)?"
+    r"(?:IQ1|IQ2|Q2_K|TQ1|TQ2|Q1_|Q2_|1\.\d+ ?bit|[12]-bit|int2|2bit|1bit)",
+    re.IGNORECASE,
+)
+_SOFTWARE_GPU = re.compile(r"llvmpipe|swiftshader|lavapipe|software (?:vulkan|rasterizer)", re.I)
+_COUNTED_GPUS = re.compile(r"^(\d+)x\s")
+_CONTENT = re.compile(r'"content":\s*"((?:[^"\\]|\\.)*)')
+_FINISH_LENGTH = re.compile(r'"finish_reason":\s*"length"')
+_FINISH_NULL = re.compile(r'"content":\s*(?:null|"")')
+_LETTERS = re.compile(r"^\d+\s*[kKmM]$")
+_SILENT = re.compile(
+    r"no (?:further|more) output|hangs? (?:here|forever)|nothing (?:more|further)", re.I
+)
+_LAST_OF_NCCL = re.compile(r"nccl|P2P access cache|custom_all_reduce|Init COMPLETE", re.IGNORECASE)
+
+
+def facts_of(evidence: Evidence, log: LogText) -> dict[str, Any]:
+    """All facts of ``evidence`` under the names that rules use."""
+    end = evidence.exit
+    facts: dict[str, Any] = {
+        "engine": evidence.engine.lower(),
+        "version": evidence.engine_version,
+        "phase": evidence.phase.lower(),
+        "log.empty": log.is_empty,
+    }
+    for name, value in (
+        ("code", end.code),
+        ("signal", end.signal),
+        ("alive", end.is_alive),
+        ("spawn_errno", end.spawn_errno),
+    ):
+        if value is not None:
+            facts[f"exit.{name}"] = value
+    facts |= _flat("machine", evidence.machine)
+    facts |= _flat("settings", evidence.settings)
+    for name, value in evidence.settings.items():
+        if name in SETTING_NAMES:
+            facts.setdefault(f"settings.{SETTING_NAMES[name]}", value)
+    facts["log"] = "\n".join(log.lines[:400]) if len(log.lines) < 400 else ""
+    facts |= _texts(log, evidence.phase)
+    facts |= _derived(evidence, facts, log)
+    return facts
+
+
+def _flat(root: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{root}.{name}": value for name, value in given.items() if value is not None}
+
+
+def _texts(log: LogText, phase: str) -> dict[str, Any]:
+    """How the answers in the log look (bodies of the server's responses)."""
+    looks: list[TextLook] = []
+    finish_length = False
+    for line in log.lines[-200:]:
+        if "content" not in line:
+            continue
+        finish_length = finish_length or _FINISH_LENGTH.search(line) is not None
+        if match := _CONTENT.search(line):
+            # A body that was cut off is judged as far as it goes.
+            looks.append(look_at(_unescaped(match[1])))
+        elif _FINISH_NULL.search(line):
+            looks.append(TextLook(is_empty=True))
+    if not looks and phase == "quality":
+        looks.append(look_at("\n".join(log.lines)))
+    return {
+        "text.empty": bool(looks) and all(look.is_empty for look in looks),
+        "text.repeats": any(look.repeats for look in looks),
+        "text.template_tokens": any(look.leaks_template for look in looks),
+        "text.gibberish": any(look.is_gibberish for look in looks),
+        "text.finish_length": finish_length,
+    }
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+
+
+def _derived(evidence: Evidence, facts: Mapping[str, Any], log: LogText) -> dict[str, Any]:
+    machine = evidence.machine
+
+    def fact(name: str) -> float | None:
+        return number(facts.get(name))
+
+    def less(left: str, right: str) -> bool:
+        one, two = fact(left), fact(right)
+        return one is not None and two is not None and one < two
+
+    kinds = [
+        _kind(facts.get(f"settings.{name}"))
+        for name in ("ctk", "ctv")
+        if facts.get(f"settings.{name}") is not None
+    ]
+    state = str(machine.get("proc_state", "")).upper()
+    reads = fact("machine.read_mib_s") or fact("machine.disk_read_mib_s")
+    cpu_busy = (fact("machine.cpu_busy_pct") or 0) > 50
+    counted = [
+        value for name, value in machine.items() if "oom" in name and number(value) is not None
+    ]
+    words = f"{machine.get('os', '')} {evidence.engine} {evidence.engine_version}".lower()
+    quota, threads = fact("machine.cpu_quota_pct"), fact("settings.threads")
+    cores = fact("machine.cpu_cores")
+    quant = " ".join(str(facts.get(f"settings.{name}", "")) for name in ("quant", "model"))
+    port = fact("settings.port")
+    listening = machine.get("listening_ports")
+    cap = (
+        fact("machine.memory_limit_mib") is not None
+        or less("machine.ram_gib", "machine.host_ram_gib")
+        or ("wsl" in words and fact("machine.host_ram_gib") is not None)
+    )
+    return {
+        "derived.kv_quantized": any(kinds),
+        "derived.kv_mixed": len(kinds) == 2
+        and str(facts.get("settings.ctk")).lower() != str(facts.get("settings.ctv")).lower(),
+        "derived.oom_counted": any((number(value) or 0) > 0 for value in counted),
+        "derived.oom_denied": bool(counted)
+        and all(number(value) == 0 for value in counted)
+        and (fact("machine.mem_available_gib") or 1) > 0.5,
+        "derived.memory_cap": cap,
+        "derived.memory_short": (fact("machine.mem_available_gib") or 1) < 0.3
+        or less("machine.ram_gib", "machine.model_gib")
+        or (less("machine.ram_free_gib", "machine.model_gib")),
+        "derived.model_over_ram": less("machine.ram_gib", "machine.model_gib")
+        or less("machine.ram_gib", "machine.file_gib"),
+        "derived.threads_over_cores": threads is not None and cores is not None and threads > cores,
+        "derived.cpu_quota": quota is not None and quota < 100 * max(threads or 1, 1),
+        "derived.file_short": less("machine.file_bytes", "machine.expected_bytes")
+        or fact("machine.short_shard") is not None
+        or fact("machine.file_bytes") == 0,
+        "derived.file_shrunk": less("machine.file_bytes_now", "machine.file_bytes_at_load"),
+        "derived.head_zero": re.fullmatch(r"(?:00[ :]?)+", str(machine.get("first_bytes", "")))
+        is not None,
+        "derived.hash_bad": machine.get("sha256_matches") is False
+        or machine.get("bad_piece") is not None,
+        "derived.shard_missing": _has_gap(machine),
+        "derived.stopped": state.startswith("T"),
+        "derived.disk_sleep": state.startswith("D"),
+        "derived.reading": machine.get("read_bytes_grow") is True or (reads or 0) > 0,
+        "derived.cpu_busy": cpu_busy
+        or (machine.get("cpu_time_grows") is True and machine.get("read_bytes_grow") is False),
+        "derived.ended": evidence.exit.code is not None or evidence.exit.signal is not None,
+        "derived.silent": _is_silent(log),
+        "derived.gpu_count": _gpu_count(machine),
+        "derived.software_gpu": _SOFTWARE_GPU.search(
+            f"{machine.get('gpu', '')} {machine.get('devices', '')}"
+        )
+        is not None,
+        "derived.numa": (fact("machine.numa_nodes") or 1) > 1
+        or str(machine.get("cpu", "")).lower().startswith("2x "),
+        "derived.windows": "windows" in words or "wsl" in words,
+        "derived.quant_low": _LOW_QUANT.search(quant) is not None,
+        "derived.ctx_letters": _LETTERS.match(str(facts.get("settings.ctx", ""))) is not None,
+        "derived.port_odd": port is not None and (port < 1024 or port > 65535),
+        "derived.port_listening": port is not None
+        and isinstance(listening, list)
+        and port in listening,
+        "derived.vram_held_by_others": less("machine.vram_free_gib", "machine.vram_needed_gib")
+        and machine.get("gpu_processes") is not None,
+        "derived.load_failed": any(
+            "failed to load model" in line or "failed to load multimodal" in line
+            for line in log.lines[-200:]
+        ),
+    }
+
+
+def _kind(value: Any) -> bool:  # noqa: ANN401
+    """Whether a KV type is a quantized one."""
+    return str(value).lower() not in ("f16", "bf16", "f32", "auto", "fp16", "float16", "none", "")
+
+
+def _gpu_count(machine: Mapping[str, Any]) -> int:
+    for name in ("gpu_count", "gpus", "gpu_per_node"):
+        if (count := number(machine.get(name))) is not None:
+            return int(count)
+    cards = machine.get("vram_gib")
+    if isinstance(cards, list):
+        count = len(cards)
+    else:
+        count = 1 if cards is not None or machine.get("gpu") else 0
+    if match := _COUNTED_GPUS.match(str(machine.get("gpu", ""))):
+        return max(count, int(match[1]))
+    return count
+
+
+def _has_gap(machine: Mapping[str, Any]) -> bool:
+    present = machine.get("shards_present")
+    if not isinstance(present, list) or not present:
+        return False
+    total = number(machine.get("shards")) or max(_numbers(present), default=0)
+    return set(_numbers(present)) != set(range(1, int(total) + 1))
+
+
+def _numbers(values: Iterable[Any]) -> list[int]:
+    return [int(found) for value in values if (found := number(value)) is not None]
+
+
+def _is_silent(log: LogText) -> bool:
+    """The log ends at the cards' first talk, or somebody says that nothing follows."""
+    last = [line for line in log.lines if line.strip()][-3:]
+    return any(_SILENT.search(line) for line in last) or bool(
+        last and _LAST_OF_NCCL.search(last[-1])
+    )

@@ -1,0 +1,123 @@
+"""A log made fit to be searched: decoded, bounded, without colours, split into lines. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import accumulate, chain, islice
+
+from kimi_desktop.diagnosis.patterns import Pattern
+
+MOST_CHARACTERS = 16 * 2**20
+"""Of a longer log the first and the last half of this are read: causes stand at either end."""
+MOST_LINE = 4000
+MOST_TRIES = 400
+"""So often a pattern is tried where its literal occurs; a log may repeat one line for hours."""
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+def decode_log(raw: bytes) -> str:
+    """Text of a log in whatever encoding: UTF-8, UTF-16 by its mark or its zeros, else GB 18030.
+
+    Never fails: what cannot be read becomes a replacement character.
+    """
+    half = MOST_CHARACTERS // 2
+    if len(raw) > MOST_CHARACTERS:
+        raw = raw[:half] + b"\n" + raw[-half:]
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16", "replace")
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raw = raw[3:]
+    sample = raw[:4096]
+    if len(sample) > 16 and sample[1::2].count(0) > len(sample) // 3:
+        return raw.decode("utf-16-le", "replace")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A few bad bytes in a UTF-8 log are rubbish of the engine's; many are another encoding.
+        text = raw.decode("utf-8", "replace")
+        if text.count("�") * 20 < len(text) or error.start > len(raw) - 4:
+            return text
+        return raw.decode("gb18030", "replace")
+
+
+class LogText:
+    """Lines of a log, and where a pattern first holds. Lines marked as decoys are passed over."""
+
+    def __init__(self, text: str, decoys: tuple[Pattern, ...] = ()) -> None:
+        if len(text) > MOST_CHARACTERS:
+            text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
+        if "\x1b" in text:
+            text = _ANSI.sub("", text)
+        text = _CONTROL.sub("", text)
+        self.lines = [line.rstrip()[:MOST_LINE] for line in _BREAK.split(text)]
+        if self.lines and not self.lines[-1]:
+            self.lines.pop()
+        lowered = [line.lower() for line in self.lines]
+        self._lower = "\n".join(lowered)
+        lengths = (len(line) + 1 for line in lowered)
+        self._starts = list(accumulate(chain((0,), lengths)))[:-1]
+        self._tried: dict[tuple[Pattern, str], bool] = {}
+        self._side: dict[re.Pattern[str], bool] = {}
+        self.decoys = frozenset(n for decoy in decoys for n in self._matches(decoy))
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was printed."""
+        return not any(self.lines)
+
+    def find(self, pattern: Pattern, never: Sequence[re.Pattern[str]] = ()) -> int | None:
+        """Index of the first line that ``pattern`` holds for and none of ``never``; no decoy."""
+        for number in self._matches(pattern):
+            if number in self.decoys:
+                continue
+            if not any(regex.search(self.lines[number]) for regex in never):
+                return number
+        return None
+
+    def holds(self, regex: re.Pattern[str]) -> bool:
+        """Whether it is anywhere in the log, within one line; decoys are passed over.
+
+        For the few side conditions of rules that already match: slower than ``find``.
+        """
+        if regex not in self._side:
+            self._side[regex] = any(
+                regex.search(line) is not None
+                for number, line in enumerate(self.lines)
+                if number not in self.decoys
+            )
+        return self._side[regex]
+
+    def _matches(self, pattern: Pattern) -> Iterator[int]:
+        """Numbers of the lines that it holds for, in order, as long as trying is cheap."""
+        for number in islice(self._candidates(pattern.literals), MOST_TRIES):
+            if self._holds(pattern, self.lines[number]):
+                yield number
+
+    def _candidates(self, literals: tuple[str, ...]) -> Iterator[int]:
+        """Numbers of the lines that hold one of ``literals``, in order, each once."""
+        last = -1
+        for number in merge(*(self._holding(literal) for literal in literals)):
+            if number != last:
+                yield number
+            last = number
+
+    def _holding(self, literal: str) -> Iterator[int]:
+        at = 0
+        while (at := self._lower.find(literal, at)) >= 0:
+            number = bisect_right(self._starts, at) - 1
+            yield number
+            if number + 1 == len(self._starts):
+                return
+            at = self._starts[number + 1]
+
+    def _holds(self, pattern: Pattern, line: str) -> bool:
+        key = (pattern, line)
+        if key not in self._tried:
+            self._tried[key] = pattern.search(line) is not None
+        return self._tried[key]

@@ -1,0 +1,90 @@
+"""Evidence, causes and fixes as frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CONFIDENT = 0.8
+"""From here on a cause is named as the cause."""
+UNKNOWN_BELOW = 0.5
+"""Below this nothing is named: "unknown, here is the log" beats a wrong name."""
+
+Fact = str | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineExit:
+    """How the process ended, as far as anybody knows. All empty: the report does not say."""
+
+    code: int | None = None
+    signal: str | None = None
+    """"SIGKILL"."""
+    is_alive: bool = False
+    """The process still runs."""
+    spawn_errno: str | None = None
+    """"ENOEXEC": it could not be started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a diagnosis may look at."""
+
+    log: str = ""
+    """Of the engine, stdout and stderr as they came; lines in round brackets are what a person
+    saw."""
+    exit: EngineExit = EngineExit()
+    engine: str = ""
+    """"llama.cpp", "vllm", "sglang", "ollama", ..."""
+    engine_version: str = ""
+    phase: str = ""
+    """"start", "load", "serve", "generate", "perf" or "quality"; "" = unknown."""
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    """Facts that a launcher can read: memory, files, ports, process state."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """The first thing to change."""
+
+    action: str
+    """"set" changes a setting; "download", "memory", "driver", ... are done outside the plan."""
+    direction: str
+    """"up", "down", "on", "off", "correct", "other", "replace", ..."""
+    setting: str = ""
+    value: str = ""
+    """In words or as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One cause that the evidence speaks for."""
+
+    cause: str
+    confidence: float
+    """0 ... 1"""
+    line_number: int | None
+    """0-based index of the log line that proves it; None when facts alone do."""
+    line: str
+    """That line, or the facts in words."""
+    fix: Fix
+    rule: str
+    """Which rule: file and position, for people who mend rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All that was found, the most likely first."""
+
+    findings: tuple[Finding, ...]
+    decoys: tuple[int, ...]
+    """Log lines that look like the cause and are not."""
+
+    @property
+    def cause(self) -> Finding | None:
+        """The one to show; None = unknown."""
+        best = self.findings[0] if self.findings else None
+        return best if best is not None and best.confidence >= UNKNOWN_BELOW else None

@@ -1,0 +1,123 @@
+"""How rules are weighed."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kimi_desktop.diagnosis.engine import diagnose
+from kimi_desktop.diagnosis.types import EngineExit, Evidence
+
+KV = "E llama_init_from_model: failed to allocate buffer for kv cache"
+REFUSED = "E llama_init_from_model: V cache quantization requires flash_attn"
+ECHO = "E srv    load_model: failed to load model, '/models/a.gguf'"
+
+
+def cause_of(log: str, **facts: object) -> str | None:
+    best = diagnose(Evidence(log=log, **facts)).cause  # type: ignore[arg-type]
+    return best.cause if best else None
+
+
+def test_a_clear_refusal_is_the_cause_and_not_the_crash_that_follows() -> None:
+    crash = EngineExit(signal="SIGSEGV")
+    assert cause_of(REFUSED, exit=crash, phase="load") == "kv_quant_needs_flash_attn"
+    assert cause_of("", exit=crash, phase="load") == "engine_bug_crash"
+
+
+def test_the_first_error_wins_over_its_echo() -> None:
+    found = diagnose(Evidence(log=f"I start\n{KV}\n{ECHO}", phase="load", exit=EngineExit(code=1)))
+    assert found.cause is not None
+    assert (found.cause.cause, found.cause.line_number, found.cause.line) == ("kv_cache_oom", 1, KV)
+
+
+@pytest.mark.parametrize(
+    ("machine", "cause"),
+    [
+        ({"port_owner": "python3"}, "port_in_use"),
+        ({"listening_ports": [22]}, "address_not_bindable"),
+        ({}, "port_in_use"),
+    ],
+)
+def test_the_same_line_means_another_cause_on_another_machine(
+    machine: dict[str, object], cause: str
+) -> None:
+    log = "E srv start: couldn't bind HTTP server socket, hostname: 10.0.0.9, port: 8080"
+    found = cause_of(log, machine=machine, settings={"port": 8080}, exit=EngineExit(code=1))
+    assert found == cause
+
+
+@pytest.mark.parametrize(
+    ("machine", "cause"),
+    [
+        ({"cgroup_oom_kill": 1}, "ram_oom_killed"),
+        ({"cgroup_oom_kill": 1, "memory_limit_mib": 900}, "memory_cap_container_or_wsl"),
+        ({"cgroup_oom_kill": 0, "mem_available_gib": 20}, "killed_from_outside"),
+    ],
+)
+def test_what_a_sigkill_means_is_counted_by_the_system(
+    machine: dict[str, object], cause: str
+) -> None:
+    assert cause_of("", exit=EngineExit(signal="SIGKILL"), phase="load", machine=machine) == cause
+
+
+def test_a_decoy_alone_says_nothing() -> None:
+    decoy = "common_fit_params: while trying to fit params to free device memory: failed to load"
+    found = diagnose(Evidence(log=decoy, phase="load"))
+    assert found.cause is None
+    assert found.decoys == (0,)
+
+
+def test_a_limit_that_the_engine_names_is_the_value_of_the_fix() -> None:
+    log = (
+        "ValueError: To serve at least one request 1.0 GiB KV cache is needed. Based on the "
+        "available memory, the estimated maximum model length is 34736."
+    )
+    best = diagnose(Evidence(log=log, phase="load", exit=EngineExit(code=1))).cause
+    assert best is not None
+    assert (best.fix.setting, best.fix.direction, best.fix.value) == (
+        "max_model_len",
+        "down",
+        "34736",
+    )
+
+
+def test_exit_0_of_vllm_is_no_success() -> None:
+    log = "WARNING [core_client.py:817] [shutdown] MPClient: engine core exited unexpectedly"
+    machine = {"cgroup_oom_kill": 0, "mem_available_gib": 18}
+    assert cause_of(log, exit=EngineExit(code=0), machine=machine) == "killed_from_outside"
+    counted = {"cgroup_oom_kill": 1, "mem_available_gib": 0.1}
+    assert cause_of(log, exit=EngineExit(code=0), machine=counted) == "ram_oom_killed"
+
+
+@given(st.text(max_size=400), st.sampled_from(["", "start", "load", "serve", "perf", "quality"]))
+def test_no_text_breaks_it(log: str, phase: str) -> None:
+    diagnose(Evidence(log=log, phase=phase))
+
+
+NAMES = ("ctx", "threads", "port", "ctk", "ctv", "shards", "proc_state", "file_bytes", "cpu")
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.lists(st.integers(), max_size=3)
+)
+FACTS = st.dictionaries(st.text(max_size=12) | st.sampled_from(NAMES), VALUES, max_size=8)
+
+
+@given(FACTS, FACTS)
+def test_no_facts_break_it(machine: dict[str, object], settings: dict[str, object]) -> None:
+    diagnose(Evidence(log=KV, machine=machine | settings, settings=settings | machine))
+
+
+def test_the_cause_is_found_anywhere_in_a_long_log() -> None:
+    choose = random.Random(3)
+    lines = [f"I slot print_timing: id {choose.random()} error budget {n}" for n in range(60_000)]
+    lines[40_000] = REFUSED
+    found = diagnose(Evidence(log="\n".join(lines), phase="load"))
+    assert found.cause is not None
+    assert found.cause.line_number == 40_000
