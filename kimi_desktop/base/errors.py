@@ -95,6 +95,12 @@ class ErrorCode(StrEnum):
     HUB_BAD_TOKEN = "hubs.bad_token"
     HUB_TOKEN_MALFORMED = "hubs.token_malformed"
     HUB_TOKEN_NOT_KEPT = "hubs.token_not_kept"
+    HUB_NOTHING_CHOSEN = "hubs.nothing_chosen"
+    HUB_NO_QUANTIZATION = "hubs.no_quantization"
+    HUB_NO_MATCH = "hubs.no_match"
+    HUB_NO_WEIGHTS = "hubs.no_weights"
+    HUB_SET_INCOMPLETE = "hubs.set_incomplete"
+    HUB_HOSTILE_NAME = "hubs.hostile_name"
     HUB_BUSY = "hubs.busy"
     HUB_TROUBLE = "hubs.trouble"
 

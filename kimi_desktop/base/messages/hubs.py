@@ -70,6 +70,55 @@ TEXTS: dict[str, Text] = {
         "It works until the app is closed. Unlock the keyring, or agree to a private file.",
         "在应用关闭前令牌仍然有效。请解锁钥匙串，或同意将其存入私有文件。",
     ),
+    "hubs.nothing_chosen": Text(
+        "{repo} holds {count} models; which of them is meant was not said.",
+        "{repo} 中有 {count} 个模型，尚未指定要下载哪一个。",
+    ),
+    "hubs.nothing_chosen.next": Text(
+        "Name one: {names}.",
+        "请指定其中一个：{names}。",
+    ),
+    "hubs.no_quantization": Text(
+        "{repo} has no quantization called “{wanted}”.",
+        "{repo} 中没有名为“{wanted}”的量化版本。",
+    ),
+    "hubs.no_quantization.next": Text(
+        "Nearest: {near}.",
+        "最接近的：{near}。",
+    ),
+    "hubs.no_match": Text(
+        "No file of {repo} fits “{pattern}”.",
+        "{repo} 中没有与“{pattern}”匹配的文件。",
+    ),
+    "hubs.no_match.next": Text(
+        "Nearest: {near}. Patterns cover whole paths, folders included.",
+        "最接近的：{near}。匹配模式针对包含文件夹的完整路径。",
+    ),
+    "hubs.no_weights": Text(
+        "{repo} holds no weights that are used here: neither GGUF nor safetensors.",
+        "{repo} 中没有可在此使用的权重：既没有 GGUF，也没有 safetensors。",
+    ),
+    "hubs.no_weights.next": Text(
+        "Pickle files are left out, since opening them can run code. Look for a GGUF repository "
+        "of the same model.",
+        "pickle 文件打开时可能执行代码，因此不会下载。请寻找同一模型的 GGUF 仓库。",
+    ),
+    "hubs.set_incomplete": Text(
+        "{repo} lacks {missing} of the {total} parts of {path} (numbers {which}).",
+        "{repo} 中的 {path} 共 {total} 个分卷，缺少 {missing} 个（编号 {which}）。",
+    ),
+    "hubs.set_incomplete.next": Text(
+        "The upload may still be going on: try again later, or choose another quantization.",
+        "可能仍在上传中：请稍后再试，或选择其他量化版本。",
+    ),
+    "hubs.hostile_name": Text(
+        "{repo} holds a file whose name is not safe to write: {name}.",
+        "{repo} 中有一个文件名不宜写入磁盘：{name}。",
+    ),
+    "hubs.hostile_name.next": Text(
+        "Nothing was written. Do not trust this repository; look for its original publisher.",
+        "没有写入任何内容。请勿信任该仓库，并寻找原始发布者。",
+    ),
     "hubs.busy": Text(
         "{host} takes no more requests from this address for the next {wait_s} s.",
         "{host} 在接下来的 {wait_s} 秒内不再接受此地址的请求。",
