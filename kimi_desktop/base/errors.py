@@ -61,6 +61,9 @@ class ErrorCode(StrEnum):
     MODEL_PART_FOREIGN = "models.part_foreign"
     MODEL_UNREADABLE = "models.unreadable"
     MODEL_COMPANION = "models.companion"
+    MODEL_NO_GGUF = "models.no_gguf"
+    MODEL_NO_QUANTIZATION = "models.no_quantization"
+    MODEL_BAD_ADDRESS = "models.bad_address"
     STARTER_MISSING = "models.starter_missing"
     STARTER_DAMAGED = "models.starter_damaged"
     MODEL_NOT_SAVED = "models.not_saved"
@@ -73,6 +76,7 @@ class ErrorCode(StrEnum):
     PLAN_TOO_MANY_LAYERS = "plan.too_many_layers"
     PLAN_BAD_CACHE_TYPE = "plan.bad_cache_type"
     PLAN_NO_HEADER = "plan.no_header"
+    PLAN_NO_SIZE = "plan.no_size"
 
     # downloads
     DOWNLOAD_OFFLINE = "downloads.offline"

@@ -1,118 +1,141 @@
-"""The models of a repository: its GGUF files put together to sets, and their headers. Blocking.
+"""Models that are on a hub: found by search or reference, listed, their headers read. Blocking.
 
-Only headers are fetched, the parts of a set side by side: two requests at most for each.
+Of one repository every hub that may have it is asked in turn, the maker's first. Listings and
+headers are kept as long as the program runs: the files of a commit never change.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+import threading
+from collections.abc import Callable, Sequence
 
-from kimi_desktop.base.errors import DownloadError, ErrorCode, ModelError, Param
-from kimi_desktop.downloads.hubs.addresses import file_url
-from kimi_desktop.downloads.remote_header import read_remote_header
-from kimi_desktop.downloads.types import RepoFile, RepoListing, Source
-from kimi_desktop.models.facts import KvRule, companion_kind, facts_of, quantization_label
-from kimi_desktop.models.gguf import GgufHeader
+from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError
+from kimi_desktop.downloads.hubs.entries import FoundRepo
+from kimi_desktop.downloads.hubs.hub import Hub, HubClient, known_hubs
+from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets, read_remote_facts
+from kimi_desktop.downloads.types import HubKind, RepoListing
+from kimi_desktop.models import catalogue_types
+from kimi_desktop.models.facts import KvRule
+from kimi_desktop.models.references import RepoReference
 from kimi_desktop.models.types import ModelFacts
 
-AT_ONCE = 6
-"""Headers that are fetched side by side."""
-_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<total>\d{5})\.gguf", re.IGNORECASE)
-_COMPANIONS = ("mmproj", "imatrix")
+MOST_NAMES = 12
+_KINDS = {
+    catalogue_types.Hub.HUGGINGFACE: HubKind.HUGGINGFACE,
+    catalogue_types.Hub.MODELSCOPE: HubKind.MODELSCOPE,
+}
+# What another hub cannot mend: the wish itself is wrong.
+_FINAL = frozenset({ErrorCode.HUB_BAD_NAME})
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteSet:
-    """One model of a repository: a file, or the parts of a set by their number."""
+class RemoteModels:
+    """Asks the hubs and remembers the answers. Thread-safe."""
 
-    quantization: str
-    """"UD-Q4_K_XL"; the file's name when it has no label."""
-    parts: tuple[RepoFile, ...]
-    total: int
-    """As the names say."""
-    missing: tuple[int, ...] = ()
-    """Numbers of the parts that the repository lacks."""
+    def __init__(
+        self,
+        kv_rule: KvRule,
+        client: HubClient | None = None,
+        hubs: Callable[[], Sequence[Hub]] = known_hubs,
+    ) -> None:
+        """``kv_rule`` as for local files; ``hubs``: those there are, in order."""
+        self._kv_rule = kv_rule
+        self._client = client or HubClient()
+        self._hubs = hubs
+        self._lock = threading.Lock()
+        self._listings: dict[tuple[HubKind, str, str | None], RepoListing] = {}
+        self._facts: dict[tuple[str, str, str, str], ModelFacts] = {}
 
-    @property
-    def size_bytes(self) -> int:
-        """Of all parts that are there."""
-        return sum(part.size_bytes for part in self.parts)
+    def listing(self, reference: RepoReference) -> RepoListing:
+        """The files of a repository, from the first hub that has it.
 
-    @property
-    def path(self) -> str:
-        """Of the first part."""
-        return self.parts[0].path
+        Raises:
+            DownloadError: what the most telling hub said.
+        """
+        kind = _KINDS[reference.hub]
+        key = (kind, reference.repo, reference.revision)
+        with self._lock:
+            known = self._listings.get(key)
+        if known is not None:
+            return known
+        problems: list[DownloadError] = []
+        for hub in self._in_order(kind):
+            # A branch of one hub is no branch of the other.
+            revision = reference.revision if hub.kind is kind else None
+            try:
+                found = self._client.list_repo(hub, reference.repo, revision)
+            except DownloadError as error:
+                if error.code in _FINAL:
+                    raise
+                problems.append(error)
+                continue
+            with self._lock:
+                self._listings[key] = found
+            return found
+        raise _most_telling(problems)
+
+    def facts(self, listing: RepoListing, one: RemoteSet) -> ModelFacts:
+        """What the headers of a set say.
+
+        Raises:
+            DownloadError, ModelError: see ``remote_sets.read_remote_facts``.
+        """
+        key = (listing.endpoint, listing.repo, listing.commit, one.path)
+        with self._lock:
+            known = self._facts.get(key)
+        if known is None:
+            known = read_remote_facts(listing, one, self._kv_rule)
+            with self._lock:
+                self._facts[key] = known
+        return known
+
+    def search(self, text: str) -> tuple[FoundRepo, ...]:
+        """Repositories with GGUF files that fit the words, from the first hub that answers.
+
+        Raises:
+            DownloadError: no hub answers.
+        """
+        problems: list[DownloadError] = []
+        for hub in self._in_order(HubKind.HUGGINGFACE):
+            try:
+                return self._client.search(hub, text, gguf=True)
+            except DownloadError as error:
+                problems.append(error)
+        raise _most_telling(problems)
+
+    def _in_order(self, kind: HubKind) -> list[Hub]:
+        """Hubs of the reference's kind first, in their order."""
+        return sorted(self._hubs(), key=lambda hub: hub.kind is not kind)
 
 
-def gguf_sets(files: Iterable[RepoFile]) -> tuple[RemoteSet, ...]:
-    """The models among the files of a repository, the largest first; projectors are left out."""
-    found: dict[tuple[str, int], dict[int, RepoFile]] = {}
-    for file in files:
-        path = PurePosixPath(file.path)
-        name = path.name.casefold()
-        if not name.endswith(".gguf") or any(mark in name for mark in _COMPANIONS):
-            continue
-        match = _PART.fullmatch(path.name)
-        number, total = (int(match["number"]), int(match["total"])) if match else (1, 1)
-        if match and 1 <= number <= total:
-            key = (str(path.parent / match["stem"]), total)
-        else:
-            key, number = (str(path.parent / path.stem), 1), 1
-        found.setdefault(key, {}).setdefault(number, file)
-    sets = [_set(stem, total, parts) for (stem, total), parts in found.items()]
-    return tuple(sorted(sets, key=lambda one: (-one.size_bytes, one.path)))
-
-
-def _set(stem: str, total: int, parts: dict[int, RepoFile]) -> RemoteSet:
-    path = PurePosixPath(stem)
-    label = quantization_label(path.name) or quantization_label(path.parent.name) or path.name
-    return RemoteSet(
-        quantization=label,
-        parts=tuple(parts[number] for number in sorted(parts)),
-        total=total,
-        missing=tuple(number for number in range(1, total + 1) if number not in parts),
-    )
-
-
-def read_remote_facts(listing: RepoListing, one: RemoteSet, kv_rule: KvRule) -> ModelFacts:
-    """What the headers of a set say, the same facts as of a file on this computer.
+def choose_set(listing: RepoListing, reference: RepoReference) -> RemoteSet | None:
+    """The set that a reference means; None when it leaves it open and there are several.
 
     Raises:
-        DownloadError: a header cannot be fetched.
-        ModelError: a part is missing, a header is damaged, or this is no model of its own.
+        ModelError: the repository has no GGUF file, or none that is called so.
     """
-    if one.missing:
-        numbers = ", ".join(map(str, one.missing))
-        params: dict[str, Param] = {
-            "path": f"{listing.repo}/{one.path}",
-            "missing": len(one.missing),
-            "total": one.total,
-            "which": numbers,
-        }
-        raise ModelError(ErrorCode.MODEL_PART_MISSING, params)
-
-    def header_of(part: RepoFile) -> GgufHeader:
-        source = Source(listing.kind, listing.endpoint, listing.repo, listing.commit, part.path)
-        try:
-            return read_remote_header(file_url(source), label=f"{listing.repo}/{part.path}")
-        except DownloadError as error:
-            raise _named(error, listing, part) from error
-
-    with ThreadPoolExecutor(min(AT_ONCE, len(one.parts)), thread_name_prefix="kimi-head") as pool:
-        headers = list(pool.map(header_of, one.parts))
-    name = PurePosixPath(one.path).name
-    if companion_kind(headers[0], name) is not None:
-        raise ModelError(ErrorCode.MODEL_COMPANION, {"path": f"{listing.repo}/{one.path}"})
-    return facts_of(headers, name, kv_rule)
+    sets = gguf_sets(listing.files)
+    if not sets:
+        raise ModelError(ErrorCode.MODEL_NO_GGUF, {"repo": listing.repo})
+    wanted = reference.path or reference.quantization
+    if wanted is None:
+        return sets[0] if len(sets) == 1 else None
+    found = [one for one in sets if _is_meant(one, reference)]
+    if not found:
+        names = ", ".join(dict.fromkeys(one.quantization for one in sets[:MOST_NAMES]))
+        params = {"repo": listing.repo, "name": wanted, "names": names}
+        raise ModelError(ErrorCode.MODEL_NO_QUANTIZATION, params)
+    return found[0]
 
 
-def _named(error: DownloadError, listing: RepoListing, part: RepoFile) -> DownloadError:
-    """A 404 names the repository and the file instead of a signed address."""
-    if error.code is not ErrorCode.DOWNLOAD_NOT_FOUND:
-        return error
-    params = {**error.params, "repo": listing.repo, "file": part.path}
-    return DownloadError(error.code, params, cause=error)
+def _is_meant(one: RemoteSet, reference: RepoReference) -> bool:
+    if reference.path is not None:
+        folder = reference.path.rstrip("/") + "/"
+        return any(part.path == reference.path or part.path.startswith(folder)
+                   for part in one.parts)  # fmt: skip
+    return one.quantization.casefold() == (reference.quantization or "").casefold()
+
+
+def _most_telling(problems: Sequence[DownloadError]) -> KimiError:
+    """Offline says least."""
+    telling = (error for error in problems if error.code is not ErrorCode.DOWNLOAD_OFFLINE)
+    return next(telling, problems[0])

@@ -127,15 +127,24 @@ def missing_sentences(plan: Plan, language: Language) -> list[str]:
     if plan.fits:
         return []
     found = [sentence(decision, language) for decision in plan.missing]
-    words = [remedy_words(alternative, language) for alternative in plan.alternatives]
-    if words:
-        remedies = words[0]
-        for second in words[1:]:
-            remedies = message("plan.remedies", language, first=remedies, second=second)
-        found.append(message("plan.missing.helps", language, remedies=remedies))
-    else:
-        found.append(message("plan.missing.nothing", language))
-    return found
+    return [*found, helps_sentence(plan.alternatives, language)]
+
+
+def helps_sentence(alternatives: Sequence[Alternative], language: Language) -> str:
+    """All that helps, in one sentence."""
+    words = [remedy_words(alternative, language) for alternative in alternatives]
+    if not words:
+        return message("plan.missing.nothing", language)
+    remedies = words[0]
+    for second in words[1:]:
+        remedies = message("plan.remedies", language, first=remedies, second=second)
+    return message("plan.missing.helps", language, remedies=remedies)
+
+
+def alternative_object(alternative: Alternative, language: Language) -> dict[str, Any]:
+    """A change that helps, as JSON has it."""
+    words = remedy_words(alternative, language)
+    return {"remedy": alternative.remedy.value, **alternative.params, "words": words}
 
 
 def plan_object(
@@ -154,17 +163,12 @@ def plan_object(
         "n_gpu_layers": placement.n_gpu_layers,
         "experts_in_ram": list(plan.experts_in_ram),
         "gpus": list(plan.gpus),
-        "devices": [_device_object(row) for row in plan.forecast.devices],
-        "speed": None if speed is None else _speed_object(speed),
+        "devices": [device_object(row) for row in plan.forecast.devices],
+        "speed": None if speed is None else speed_object(speed),
         "sentences": [sentence(decision, language) for decision in plan.decisions],
         "missing": [sentence(decision, language) for decision in plan.missing],
         "alternatives": [
-            {
-                "remedy": alternative.remedy.value,
-                **alternative.params,
-                "words": remedy_words(alternative, language),
-            }
-            for alternative in plan.alternatives
+            alternative_object(alternative, language) for alternative in plan.alternatives
         ],
     }
 
@@ -189,7 +193,7 @@ def plan_lines(
     lines = [headline(plan, language), ""]
     if speed is not None:
         lines += [*speed_sentences(speed, language), ""]
-    lines += _table(plan.forecast.devices, language)
+    lines += devices_table(plan.forecast.devices, language)
     lines.append("")
     lines += [f"- {text}" for text in missing_sentences(plan, language)]
     lines += [f"- {sentence(decision, language)}" for decision in plan.decisions]
@@ -197,7 +201,8 @@ def plan_lines(
     return [*lines, "", " ".join(_quoted(word) for word in words)]
 
 
-def _speed_object(speed: SpeedForecast) -> dict[str, Any]:
+def speed_object(speed: SpeedForecast) -> dict[str, Any]:
+    """The bands as JSON has them."""
     bands = {
         "decode_tps": speed.decode_tps,
         "prefill_tps": speed.prefill_tps,
@@ -216,7 +221,8 @@ def _speed_object(speed: SpeedForecast) -> dict[str, Any]:
     return found | {"prompt_tokens": speed.prompt_tokens}
 
 
-def _device_object(row: DeviceMemory) -> dict[str, Any]:
+def device_object(row: DeviceMemory) -> dict[str, Any]:
+    """A device as JSON has it, in bytes."""
     sizes = dict(zip(PARTS, _sizes(row), strict=True))
     return {"device": row.device, "name": row.name, "total": row.total_bytes} | sizes
 
@@ -232,7 +238,8 @@ def _sizes(row: DeviceMemory) -> tuple[int, ...]:
     )
 
 
-def _table(rows: Sequence[DeviceMemory], language: Language) -> list[str]:
+def devices_table(rows: Sequence[DeviceMemory], language: Language) -> list[str]:
+    """What every device holds, in GiB, as lines of a table."""
     heads = [message(f"plan.column.{name}", language) for name in ("device", *PARTS)]
     cells = [heads]
     for row in rows:

@@ -119,6 +119,30 @@ TEXTS: dict[str, Text] = {
         "Name the model’s own file.",
         "请指定模型本身的文件。",
     ),
+    "models.no_gguf": Text(
+        "{repo} has no GGUF file, which llama.cpp needs.",
+        "{repo} 中没有 llama.cpp 所需的 GGUF 文件。",
+    ),
+    "models.no_gguf.next": Text(
+        "Look for a repository of the same model whose name ends in “GGUF”.",
+        "请查找同一模型、名称以“GGUF”结尾的仓库。",
+    ),
+    "models.no_quantization": Text(
+        "{repo} has no {name}.",
+        "{repo} 中没有 {name}。",
+    ),
+    "models.no_quantization.next": Text(
+        "There are: {names}.",
+        "可用的有：{names}。",
+    ),
+    "models.bad_address": Text(
+        "{address} is no address of a model on Hugging Face or ModelScope.",
+        "{address} 不是 Hugging Face 或魔搭社区上的模型地址。",
+    ),
+    "models.bad_address.next": Text(
+        "Paste the address of the model’s page, or its name as “owner/name”.",
+        "请粘贴模型页面的地址，或“所有者/名称”形式的名称。",
+    ),
     "models.not_saved": Text(
         "The model could not be written to {path}: {detail}.",
         "模型无法写入 {path}：{detail}。",

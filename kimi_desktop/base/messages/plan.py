@@ -35,6 +35,28 @@ TEXTS: dict[str, Text] = {
         "Choose a complete GGUF file, or plan with its size alone on the Models page.",
         "请选择完整的 GGUF 文件，或在“模型”页仅按文件大小估算。",
     ),
+    # by size alone
+    "plan.estimate": Text(
+        "An estimate by the size of the file, since its header could not be read. {why}",
+        "文件头无法读取，以下是按文件大小的估算。{why}",
+    ),
+    "plan.estimate.context": Text(
+        "The estimate is for a context of {context}.",
+        "估算按 {context} 上下文计算。",
+    ),
+    "plan.chosen": Text(
+        "{name}: {quantization} ({size}) is the best of its files for this machine.",
+        "{name}：{quantization}（{size}）是最适合该机器的文件。",
+    ),
+    "plan.asking": Text("Reading the header of {name} …", "正在读取 {name} 的文件头……"),
+    "plan.no_size": Text(
+        "Neither the header nor the size of {name} is known.",
+        "{name} 的文件头和大小都未知。",
+    ),
+    "plan.no_size.next": Text(
+        "Plan another of its files, or try again with a network.",
+        "请规划它的其他文件，或联网后重试。",
+    ),
     # speed
     "plan.speed.decode": Text(
         "Answers: {low} to {high}, waiting for {waits}",

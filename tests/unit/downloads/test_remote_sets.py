@@ -6,7 +6,7 @@ import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, ModelError
 from kimi_desktop.base.messages import Language, describe_error
-from kimi_desktop.downloads.remote_models import gguf_sets, read_remote_facts
+from kimi_desktop.downloads.remote_sets import gguf_sets, read_remote_facts
 from kimi_desktop.downloads.types import HubKind, RepoFile, RepoListing
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from tests.support.gguf_files import LLAMA_TENSORS, data_bytes, header_bytes, llama_metadata
