@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop import __version__
-from kimi_desktop.base.errors import ErrorCode, KimiError, PlanError, SettingsError
+from kimi_desktop.base.errors import ErrorCode, KimiError, SettingsError
 from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
@@ -84,7 +84,7 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     verb("doctor", _doctor)
     verb("models", _models)
     plan = verb("plan", _plan)
-    plan.add_argument("model", metavar="MODEL", help=say("model"))
+    plan.add_argument("model", metavar="MODEL", help=say("plan.model"))
     plan.add_argument("--machine", type=Path, metavar="FILE", help=say("plan.machine"))
     plan.add_argument(
         "--profile",
@@ -93,6 +93,8 @@ def _parser(language: Language) -> argparse.ArgumentParser:
         help=say("plan.profile"),
     )
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
+    plan.add_argument("--ngl", type=int, metavar="N", help=say("plan.ngl"))
+    plan.add_argument("--n-cpu-moe", type=int, metavar="N", help=say("plan.n_cpu_moe"))
     diagnose = verb("diagnose", _diagnose)
     diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
     chat = verb("chat", _chat)
@@ -152,31 +154,37 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
 
 
 def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
     from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
     from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
     from kimi_desktop.machine.probe import look  # noqa: PLC0415
-    from kimi_desktop.models.library import Library, find_named  # noqa: PLC0415
-    from kimi_desktop.planner import report  # noqa: PLC0415
+    from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
+    from kimi_desktop.models.library import Library  # noqa: PLC0415
     from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
-    from kimi_desktop.planner.memory import shape_of  # noqa: PLC0415
     from kimi_desktop.planner.plan_types import Wishes  # noqa: PLC0415
+    from kimi_desktop.planner.profiles import check_context  # noqa: PLC0415
+    from kimi_desktop.planning import Finder, tell_asking, write_plan  # noqa: PLC0415
 
+    check_context(options.ctx)  # before anything is read or asked
     folders = [paths.default_models_folder, *_added_folders(paths)]
-    library = Library(kv_bytes_per_token)
-    model = find_named(library.scan(folders), options.model, library)
-    if model.facts is None:
-        raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.title})
     machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
-    wishes = Wishes(profile=Profile(options.profile), context=options.ctx)
-    plan = report.plan_model(model.facts, machine, wishes)
-    speed = report.plan_speed(shape_of(model.facts), plan, machine)
-    if options.json:
-        found = report.plan_object(plan, machine, language, speed=speed)
-        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-    else:
-        program = ("llama-server", "-m", str(model.path))
-        lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+    library = Library(kv_bytes_per_token)
+    finder = Finder(
+        library,
+        library.scan(folders),
+        shipped_catalogue(),
+        RemoteModels(kv_bytes_per_token),
+        machine,
+    )
+    tell_asking(options.model, language)
+    target = finder.find(options.model)
+    wishes = Wishes(
+        profile=Profile(options.profile),
+        context=options.ctx,
+        n_gpu_layers=options.ngl,
+        n_cpu_moe=options.n_cpu_moe,
+    )
+    write_plan(target, machine, wishes, language, sys.stdout, json_output=options.json)
     return 0
 
 

@@ -64,6 +64,8 @@ class ErrorCode(StrEnum):
     MODEL_NO_GGUF = "models.no_gguf"
     MODEL_NO_QUANTIZATION = "models.no_quantization"
     MODEL_BAD_ADDRESS = "models.bad_address"
+    MODEL_UNKNOWN_ANYWHERE = "models.unknown_anywhere"
+    MODEL_NONE_IN_FOLDER = "models.none_in_folder"
     STARTER_MISSING = "models.starter_missing"
     STARTER_DAMAGED = "models.starter_damaged"
     MODEL_NOT_SAVED = "models.not_saved"

@@ -24,10 +24,10 @@ def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
         raise ModelError(ErrorCode.NO_MODEL)
     path = Path(wanted).expanduser().absolute()
     exact = [model for model in rows if wanted == model.id or path == model.path]
-    named = exact or [model for model in rows if wanted.casefold() in _names(model)]
+    named = exact or [model for model in rows if wanted.casefold() in names_of(model)]
     words = wanted.casefold().split()
     found = named or [
-        model for model in rows if all(word in " ".join(_names(model)) for word in words)
+        model for model in rows if all(word in " ".join(names_of(model)) for word in words)
     ]
     if not found:
         raise ModelError(ErrorCode.MODEL_UNKNOWN, {"name": wanted, "near": _nearest(rows, wanted)})
@@ -40,7 +40,8 @@ def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
     return model
 
 
-def _names(model: LocalModel) -> tuple[str, ...]:
+def names_of(model: LocalModel) -> tuple[str, ...]:
+    """Everything that a person may call it, in lower case."""
     quantization = f"{model.title} {model.facts.quantization}" if model.facts else model.title
     return tuple(
         name.casefold() for name in (model.title, quantization, model.path.name, model.path.stem)
@@ -48,7 +49,7 @@ def _names(model: LocalModel) -> tuple[str, ...]:
 
 
 def _nearest(models: Iterable[LocalModel], wanted: str) -> str:
-    names = {name: model.path.name for model in models for name in _names(model)}
+    names = {name: model.path.name for model in models for name in names_of(model)}
     near = difflib.get_close_matches(wanted.casefold(), names, n=MOST_NAMES, cutoff=0.4)
     shown = dict.fromkeys(names[name] for name in near or names)
     return ", ".join(list(shown)[:MOST_NAMES])

@@ -7,6 +7,8 @@ useful their best file is, then by its quality, then the newest first.
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 
 from kimi_desktop.machine.types import Machine
@@ -62,32 +64,28 @@ def offer_of(
     factors: Factors | None = None,
 ) -> OfferedModel:
     """One model of the catalogue with what its files would do here."""
-    files = []
-    room = max((disk.free_bytes for disk in machine.disks if disk.writable), default=None)
-    for item in model.quantizations:
-        sized = None
-        if item.size_bytes and _GGUF_ENGINES & set(item.engines):
-            sized = forecast_by_size(
-                model.id, item.name, item.size_bytes, machine, uses_gpus=uses_gpus, factors=factors
-            )
-        files.append(
-            OfferedFile(
-                quantization=item.name,
-                repo=item.repo,
-                size_bytes=item.size_bytes,
-                size_is_rounded=item.size_is_rounded,
-                shards=item.shards,
-                quality=item.quality,
-                note=item.note,
+    files = [
+        dataclasses.replace(
+            offered_file(
+                model.id,
+                item.name,
+                item.repo,
+                item.size_bytes,
+                machine,
                 engines=item.engines,
-                sized=sized,
-                bits_per_weight=(
-                    item.size_bytes * 8 / model.total_parameters if item.size_bytes else None
-                ),
-                lacks_disk=room is not None and (item.size_bytes or 0) > room,
-                use=use_of(sized),
-            )
+                uses_gpus=uses_gpus,
+                factors=factors,
+            ),
+            size_is_rounded=item.size_is_rounded,
+            shards=item.shards,
+            quality=item.quality,
+            note=item.note,
+            bits_per_weight=(
+                item.size_bytes * 8 / model.total_parameters if item.size_bytes else None
+            ),
         )
+        for item in model.quantizations
+    ]
     files.sort(key=lambda file: -(file.size_bytes or 0))
     return OfferedModel(
         id=model.id,
@@ -100,6 +98,50 @@ def offer_of(
         license=model.license,
         files=tuple(files),
         best=best_file(files),
+    )
+
+
+def offered_file(
+    name: str,
+    quantization: str,
+    repo: str,
+    size_bytes: int | None,
+    machine: Machine,
+    *,
+    engines: tuple[Engine, ...] = (Engine.LLAMA_CPP,),
+    uses_gpus: bool = True,
+    factors: Factors | None = None,
+) -> OfferedFile:
+    """One file of any repository, priced when an engine with a forecast reads it.
+
+    Args:
+        name: of the model; its geometry is found by it, or estimated.
+        quantization: "UD-Q4_K_XL".
+        repo: where it is.
+        size_bytes: all parts together; None = not known.
+        machine: as it is now.
+        engines: those that read it.
+        uses_gpus: False for an engine that was built without GPU support.
+        factors: as learned on this machine; None = as shipped.
+    """
+    sized = None
+    if size_bytes and _GGUF_ENGINES & set(engines):
+        sized = forecast_by_size(
+            name, quantization, size_bytes, machine, uses_gpus=uses_gpus, factors=factors
+        )
+    room = max((disk.free_bytes for disk in machine.disks if disk.writable), default=None)
+    return OfferedFile(
+        quantization=quantization,
+        repo=repo,
+        size_bytes=size_bytes,
+        size_is_rounded=False,
+        shards=None,
+        quality=None,
+        note=None,
+        engines=engines,
+        sized=sized,
+        lacks_disk=room is not None and (size_bytes or 0) > room,
+        use=use_of(sized),
     )
 
 
@@ -130,7 +172,9 @@ def _worth(file: OfferedFile) -> tuple[float, ...]:
         return (use, file.size_bytes or 0)
     # Below a usable speed the faster one is the better one, whatever its quality.
     rank = _rank(file) if file.use is Use.GOOD else 0
-    return (use, rank, -file.sized.speed.decode_tps.likely)
+    # What differs by less than a twentieth is alike, and the order of the list decides.
+    speed = math.log(max(file.sized.speed.decode_tps.likely, 1e-6))
+    return (use, rank, -round(speed / math.log(1.05)))
 
 
 def _usefulness(model: OfferedModel) -> tuple[float, ...]:

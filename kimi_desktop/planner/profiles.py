@@ -60,7 +60,7 @@ def check_wishes(shape: ModelShape, wishes: Wishes) -> None:
             model's rows cannot be divided into the type's blocks.
     """
     geometry = shape.geometry
-    _in_range("context", wishes.context, 1, MOST_CONTEXT)
+    check_context(wishes.context)
     _in_range("slots", wishes.n_parallel, 1, MOST_SLOTS)
     _in_range("batch", wishes.n_batch, 1, MOST_BATCH)
     _in_range("ubatch", wishes.n_ubatch, 1, MOST_BATCH)
@@ -76,6 +76,15 @@ def check_wishes(shape: ModelShape, wishes: Wishes) -> None:
             types = ", ".join(kind for kind in CACHE_TYPES if cache_type_fits(shape, kind))
             params = {"type": wishes.cache_type, "types": types}
             raise PlanError(ErrorCode.PLAN_BAD_CACHE_TYPE, params)
+
+
+def check_context(context: int | None) -> None:
+    """Refuse a context that no engine can have.
+
+    Raises:
+        PlanError: PLAN_BAD_WISH.
+    """
+    _in_range("context", context, 1, MOST_CONTEXT)
 
 
 def cache_type_fits(shape: ModelShape, cache_type: str) -> bool:

@@ -81,12 +81,13 @@ def headline(plan: Plan, language: Language) -> str:
 
 def speed_sentences(speed: SpeedForecast, language: Language) -> list[str]:
     """Decode, prefill, first token and load, each as a band with what it waits for."""
+    prompt = f"{speed.prompt_tokens:,}"
 
     def rate(key: str, band: Band) -> str:
         low, high = format_tokens_per_s(band.low, language), format_tokens_per_s(
             band.high, language)  # fmt: skip
         return message(key, language, low=low.partition(" ")[0], high=high, waits=waits(band),
-                       prompt=speed.prompt_tokens)  # fmt: skip
+                       prompt=prompt)  # fmt: skip
 
     def time(key: str, band: Band) -> str:
         return message(
@@ -95,7 +96,7 @@ def speed_sentences(speed: SpeedForecast, language: Language) -> list[str]:
             low=format_duration(band.low, language),
             high=format_duration(band.high, language),
             waits=waits(band),
-            prompt=speed.prompt_tokens,
+            prompt=prompt,
         )
 
     def waits(band: Band) -> str:

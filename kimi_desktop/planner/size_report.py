@@ -17,6 +17,7 @@ from kimi_desktop.base.units import GIB, format_context, format_file_size, forma
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.by_size import RESERVE_SHARE, SizedForecast, forecast_by_size
 from kimi_desktop.planner.plan_types import Alternative, Remedy, Sibling
+from kimi_desktop.planner.profiles import check_context
 from kimi_desktop.planner.remedies import MOST_QUANTIZATIONS, RAM_STEPS_GIB
 from kimi_desktop.planner.report import (
     alternative_object,
@@ -62,7 +63,11 @@ def plan_by_size(
         context: tokens; None = 32K.
         siblings: other quantizations, offered when this one does not fit.
         factors: as learned on this machine; None = as shipped.
+
+    Raises:
+        PlanError: a context that no engine can have.
     """
+    check_context(context)
     wanted = context or DEFAULT_CONTEXT
 
     def sized(label: str, size: int, where: Machine = machine) -> SizedForecast:

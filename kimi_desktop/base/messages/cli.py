@@ -29,6 +29,20 @@ TEXTS: dict[str, Text] = {
         "为此文件描述的机器规划（doctor --json 的输出）",
     ),
     "cli.plan.profile": Text("what matters most (default: safe)", "侧重点（默认：safe）"),
+    "cli.plan.model": Text(
+        "a file, a local name, a catalogue name (kimi-k2.6, kimi-k2.6:UD-Q2_K_XL), owner/name, "
+        "or the address of a model on a hub",
+        "文件、本机模型名、目录中的名称（kimi-k2.6、kimi-k2.6:UD-Q2_K_XL）、“所有者/名称”，"
+        "或模型平台上的地址",
+    ),
+    "cli.plan.ngl": Text(
+        "layers on GPUs, the output included (default: the planner’s choice)",
+        "放在 GPU 上的层数，含输出层（默认：由规划器决定）",
+    ),
+    "cli.plan.n_cpu_moe": Text(
+        "layers whose experts stay in RAM (default: the planner’s choice)",
+        "专家留在内存的层数（默认：由规划器决定）",
+    ),
     "cli.plan.ctx": Text(
         "context in tokens (default: what fits well)", "上下文词元数（默认：合适的值）"
     ),

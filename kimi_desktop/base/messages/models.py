@@ -143,6 +143,22 @@ TEXTS: dict[str, Text] = {
         "Paste the address of the model’s page, or its name as “owner/name”.",
         "请粘贴模型页面的地址，或“所有者/名称”形式的名称。",
     ),
+    "models.unknown_anywhere": Text(
+        "Neither this computer nor the catalogue has a model called “{name}”.",
+        "本机和目录中都没有名为“{name}”的模型。",
+    ),
+    "models.unknown_anywhere.next": Text(
+        "Nearest: {near}. Any other model of a hub is named “owner/name”.",
+        "最接近的：{near}。模型平台上的其他模型请写作“所有者/名称”。",
+    ),
+    "models.none_in_folder": Text(
+        "There is no GGUF model in {path}.",
+        "{path} 中没有 GGUF 模型。",
+    ),
+    "models.none_in_folder.next": Text(
+        "Name a folder that holds one, or a file.",
+        "请指定含有模型的文件夹，或直接指定文件。",
+    ),
     "models.not_saved": Text(
         "The model could not be written to {path}: {detail}.",
         "模型无法写入 {path}：{detail}。",

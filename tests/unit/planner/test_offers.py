@@ -156,7 +156,7 @@ def test_a_disk_without_room_is_said() -> None:
     assert words_of(four, EN).download == "No disk has room"
     linear = chosen(small, "kimi-linear-48b")
     assert not linear.lacks_disk
-    assert words_of(linear, EN).download == "39 min 36 s at 100 Mbit/s"
+    assert words_of(linear, EN).download == "40 min 5 s at 100 Mbit/s"
     assert not chosen(machine(disks=()), "kimi-k2.6").lacks_disk
 
 

@@ -132,7 +132,7 @@ def test_the_speed_is_told_as_bands(language: Language) -> None:
     speed = plan_speed(shape_of(KIMI), plan, site, prompt_tokens=4096)
     texts = speed_sentences(speed, language)
     assert len(set(texts)) == 4
-    assert "4096" in texts[1]
+    assert "4,096" in texts[1]
     lines = plan_lines(plan, site, language, program=("llama-server",), speed=speed)
     assert lines[2:6] == texts
     found = json.loads(json.dumps(plan_object(plan, site, language, speed=speed)))["speed"]

@@ -1,0 +1,358 @@
+"""The verb ``plan``: which model is meant, its header from wherever it is, the plan in words.
+
+No Qt, on the caller's thread. A model is a file, a name in the library, a name of the catalogue, a
+repository or an address of a hub. Where no header can be read, the estimate by size is told as one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, TextIO
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError, PlanError
+from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.units import format_file_size
+from kimi_desktop.downloads.remote_models import RemoteModels, choose_set
+from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets
+from kimi_desktop.downloads.types import RepoListing
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine, Holds
+from kimi_desktop.models.choose import choose_model, names_of
+from kimi_desktop.models.library import Library, find_named
+from kimi_desktop.models.references import (
+    RepoReference,
+    parse_reference,
+    split_quantization,
+)
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.planner import report, size_report
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.offers import best_file, offer_of, offered_file
+from kimi_desktop.planner.plan_types import Sibling, Wishes
+
+NEAREST = 5
+_SEPARATORS = ("/", "\\")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The model that is meant, as far as it is known."""
+
+    name: str
+    quantization: str
+    size_bytes: int | None
+    place: str
+    """A path, or "owner/name:QUANTIZATION"."""
+    file: str
+    """What stands after ``-m``."""
+    facts: ModelFacts | None = None
+    why: KimiError | None = None
+    """Why there is no header."""
+    siblings: tuple[Sibling, ...] = ()
+    was_chosen: bool = False
+    """The quantization is our choice for the machine."""
+
+
+class Finder:
+    """Finds the model that a text names. Blocking."""
+
+    def __init__(
+        self,
+        library: Library,
+        local: Sequence[LocalModel],
+        catalogue: Catalogue,
+        remote: RemoteModels,
+        machine: Machine,
+    ) -> None:
+        """``local``: the library's models; ``machine``: what a quantization is chosen for."""
+        self._library = library
+        self._local = local
+        self._catalogue = catalogue
+        self._remote = remote
+        self._machine = machine
+
+    def find(self, text: str) -> Target:
+        """The model that ``text`` names.
+
+        Raises:
+            ModelError: there is none, several fit, or the file is broken.
+            DownloadError: the hub does not have it, or cannot be asked and nothing is known.
+        """
+        exact = [model for model in self._local if text.casefold() in names_of(model)]
+        if exact and not Path(text).exists():
+            return self._of_local(choose_model(exact, text))
+        if _is_path(text):
+            return self._of_file(_existing(text))
+        reference = parse_reference(text)
+        if reference is None and "://" in text:
+            raise ModelError(ErrorCode.MODEL_BAD_ADDRESS, {"address": text[:200]})
+        if reference is not None:
+            return self._of_repo(reference)
+        name, quantization = split_quantization(text)
+        model = self._catalogue.find(name)
+        if model is not None:
+            return self._of_catalogue(model, quantization)
+        try:
+            return self._of_local(find_named(self._local, text, self._library))
+        except ModelError as error:
+            if error.code not in (ErrorCode.MODEL_UNKNOWN, ErrorCode.NO_MODEL):
+                raise
+        near = ", ".join(self._nearest(text)) or "–"
+        raise ModelError(ErrorCode.MODEL_UNKNOWN_ANYWHERE, {"name": text[:200], "near": near})
+
+    # files of this computer
+
+    def _of_file(self, path: Path) -> Target:
+        if path.is_dir():
+            rows = self._library.scan((path,), depth=1)
+            return self._of_local(_only(rows, path))
+        return self._of_local(find_named(self._local, str(path), self._library))
+
+    def _of_local(self, model: LocalModel) -> Target:
+        if model.problem is not None:
+            raise model.problem
+        if model.facts is None:
+            raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.title})
+        others = [
+            Sibling(
+                other.facts.quantization,
+                other.size_bytes,
+                shape_of(other.facts) if other.facts.geometry and other.facts.tensors else None,
+            )
+            for other in self._local
+            if other.facts and other.id != model.id and other.family == model.family
+            and other.state is ModelState.READY
+        ]  # fmt: skip
+        entry = self._catalogue.find(model.facts.name)
+        return Target(
+            name=model.title,
+            quantization=model.facts.quantization,
+            size_bytes=model.size_bytes,
+            place=str(model.path),
+            file=str(model.path),
+            facts=model.facts,
+            siblings=_merged(others, _siblings_of(entry) if entry else ()),
+        )
+
+    # the catalogue
+
+    def _of_catalogue(self, model: CatalogueModel, quantization: str | None) -> Target:
+        offer = offer_of(model, self._machine)
+        readable = [file for file in offer.files if Engine.LLAMA_CPP in file.engines]
+        if quantization is not None:
+            wanted = quantization.casefold()
+            named = [file for file in offer.files if file.quantization.casefold() == wanted]
+            file = next((one for one in named if one in readable), next(iter(named), None))
+        else:
+            file = best_file(offer.files) or next(iter(readable), None)
+        if file is None:
+            names = ", ".join(dict.fromkeys(one.quantization for one in readable)) or "–"
+            params = {"repo": model.name, "name": quantization or "GGUF", "names": names}
+            raise ModelError(ErrorCode.MODEL_NO_QUANTIZATION, params)
+        if here := self._library_file(model, file.quantization):
+            return replace(self._of_local(here), was_chosen=quantization is None)
+        target = Target(
+            name=model.name,
+            quantization=file.quantization,
+            size_bytes=file.size_bytes,
+            place=file.id,
+            file=f"{file.quantization}.gguf",
+            siblings=_siblings_of(model, but=file.quantization),
+            was_chosen=quantization is None and len(readable) > 1,
+        )
+        repo = next(repo for repo in model.repos if repo.id == file.repo)
+        reference = RepoReference(repo.hub, repo.id, quantization=file.quantization)
+        try:
+            listing = self._remote.listing(reference)
+            one = choose_set(listing, reference)
+            assert one is not None  # a quantization was named
+            return self._with_header(target, listing, one)
+        except KimiError as error:
+            return replace(target, why=error)
+
+    def _library_file(self, model: CatalogueModel, quantization: str) -> LocalModel | None:
+        for local in self._local:
+            facts = local.facts
+            if facts is None or local.state is not ModelState.READY:
+                continue
+            known = self._catalogue.find(facts.name)
+            if known is model and facts.quantization.casefold() == quantization.casefold():
+                return local
+        return None
+
+    # repositories
+
+    def _of_repo(self, reference: RepoReference) -> Target:
+        model = self._catalogue.find_repo(reference.repo)
+        held = {repo.id: repo.holds for repo in model.repos} if model else {}
+        if model is not None and held[_spelled(reference.repo, held)] is not Holds.GGUF:
+            # The maker's own repository: its GGUF files are in others.
+            return self._of_catalogue(model, reference.quantization)
+        try:
+            listing = self._remote.listing(reference)
+        except DownloadError:
+            if model is None or reference.path is not None:
+                raise
+            return self._of_catalogue(model, reference.quantization)
+        one = choose_set(listing, reference)
+        sets = gguf_sets(listing.files)
+        name = model.name if model else PurePosixPath(listing.repo).name
+        if one is None:
+            files = [
+                offered_file(name, one.quantization, listing.repo, one.size_bytes, self._machine)
+                for one in sets
+            ]
+            best = best_file(files)
+            one = sets[files.index(best)] if best is not None else sets[0]
+        siblings = tuple(
+            Sibling(other.quantization, other.size_bytes) for other in sets if other != one
+        )
+        wanted = reference.path or reference.quantization
+        target = Target(
+            name=name,
+            quantization=one.quantization,
+            size_bytes=one.size_bytes,
+            place=f"{listing.repo}:{one.quantization}",
+            file=PurePosixPath(one.path).name,
+            siblings=siblings,
+            was_chosen=wanted is None and len(sets) > 1,
+        )
+        return self._with_header(target, listing, one)
+
+    def _with_header(self, target: Target, listing: RepoListing, one: RemoteSet) -> Target:
+        facts = self._remote.facts(listing, one)
+        return replace(
+            target,
+            facts=facts,
+            size_bytes=one.size_bytes,
+            file=PurePosixPath(one.path).name,
+        )
+
+    def _nearest(self, text: str) -> Iterable[str]:
+        known = {name: model.path.name for model in self._local for name in names_of(model)}
+        for model in self._catalogue:
+            known[model.id] = known[model.name.casefold()] = model.id
+            for item in model.quantizations:
+                known[f"{model.id}:{item.name.casefold()}"] = f"{model.id}:{item.name}"
+        near = difflib.get_close_matches(text.casefold(), known, n=4 * NEAREST, cutoff=0.5)
+        return list(dict.fromkeys(known[name] for name in near))[:NEAREST]
+
+
+def write_plan(
+    target: Target,
+    machine: Machine,
+    wishes: Wishes,
+    language: Language,
+    out: TextIO,
+    *,
+    json_output: bool,
+) -> None:
+    """Plan the model and print it: exact with a header, else the estimate by its size.
+
+    Raises:
+        PlanError: a wish that no engine can fulfil, or neither header nor size is known.
+    """
+    found: dict[str, Any]
+    if target.facts is not None:
+        plan = report.plan_model(target.facts, machine, wishes, siblings=target.siblings)
+        speed = report.plan_speed(shape_of(target.facts), plan, machine)
+        found = report.plan_object(plan, machine, language, speed=speed)
+        program = ("llama-server", "-m", target.file)
+        lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
+    else:
+        if not target.size_bytes:
+            raise PlanError(ErrorCode.PLAN_NO_SIZE, {"name": target.place}, cause=target.why)
+        sized = size_report.plan_by_size(
+            target.name,
+            target.quantization,
+            target.size_bytes,
+            machine,
+            context=wishes.context,
+            siblings=target.siblings,
+        )
+        why = describe_error(target.why, language)[0] if target.why else ""
+        found = size_report.sized_object(sized, why, language)
+        lines = size_report.sized_lines(sized, why, language)
+    if json_output:
+        found["model"] = {
+            "name": target.name,
+            "quantization": target.quantization,
+            "size": target.size_bytes,
+            "place": target.place,
+            "chosen": target.was_chosen,
+        }
+        out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+        return
+    if target.was_chosen:
+        size = format_file_size(target.size_bytes or 0)
+        chosen = {"name": target.name, "quantization": target.quantization, "size": size}
+        lines = [message("plan.chosen", language, **chosen), "", *lines]
+    out.writelines(f"{line}\n" for line in lines)
+
+
+def tell_asking(text: str, language: Language) -> None:
+    """On a terminal: a header is on its way over the network."""
+    if sys.stderr.isatty() and not _is_path(text):
+        sys.stderr.write(message("plan.asking", language, name=text) + "\n")
+
+
+def _is_path(text: str) -> bool:
+    """Something of the file system: it exists, or is written like nothing else."""
+    path = Path(text).expanduser()
+    try:
+        if path.exists():
+            return True
+    except OSError:
+        return False
+    written = text.startswith((".", "~", *_SEPARATORS)) or "\\" in text
+    return "://" not in text and (written or text.casefold().endswith(".gguf"))
+
+
+def _existing(text: str) -> Path:
+    path = Path(text).expanduser()
+    if not path.exists():
+        raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": text})
+    return path
+
+
+def _only(rows: Sequence[LocalModel], folder: Path) -> LocalModel:
+    """The only model of a folder that can be started.
+
+    Raises:
+        ModelError: there is none, or there are several.
+    """
+    ready = [row for row in rows if row.state is ModelState.READY]
+    if len(ready) == 1:
+        return ready[0]
+    if ready:
+        names = ", ".join(sorted(row.path.name for row in ready))
+        raise ModelError(ErrorCode.MODEL_AMBIGUOUS, {"name": str(folder), "names": names})
+    problem = next((row.problem for row in rows if row.problem), None)
+    raise problem or ModelError(ErrorCode.MODEL_NONE_IN_FOLDER, {"path": str(folder)})
+
+
+def _siblings_of(model: CatalogueModel, *, but: str = "") -> tuple[Sibling, ...]:
+    """The other files that llama.cpp reads, by size alone."""
+    return tuple(
+        Sibling(item.name, item.size_bytes)
+        for item in model.quantizations
+        if item.size_bytes and Engine.LLAMA_CPP in item.engines and item.name != but
+    )
+
+
+def _merged(first: Sequence[Sibling], second: Sequence[Sibling]) -> tuple[Sibling, ...]:
+    """Every name once; what has a header goes first."""
+    by_name: dict[str, Sibling] = {}
+    for sibling in (*first, *second):
+        by_name.setdefault(sibling.name.casefold(), sibling)
+    return tuple(by_name.values())
+
+
+def _spelled(repo: str, known: Iterable[str]) -> str:
+    """The catalogue's spelling of a repository."""
+    return next(name for name in known if name.casefold() == repo.casefold())

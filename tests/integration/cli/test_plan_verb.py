@@ -1,0 +1,167 @@
+"""``kimi-desktop plan`` as a user types it: a hub, no hub, every kind of bad input."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.base.paths import AppPaths
+from tests.support.hub.large_models import split_model
+from tests.support.hub.server import LocalHub
+
+K26 = "unsloth/Kimi-K2.6-GGUF"
+PATIENCE_S = 90
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> AppPaths:
+    return AppPaths.under(tmp_path / "profile")
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[LocalHub]:
+    parts = split_model("kimi-k2.6.q4_x", 3)
+    files = [
+        dataclasses.replace(file, path=f"UD-Q4_K_XL/Kimi-UD-Q4_K_XL-{number:05}-of-00003.gguf")
+        for number, file in enumerate(parts, start=1)
+    ]
+    with LocalHub(K26, files) as running:
+        yield running
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address of this computer where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def run(paths: AppPaths, endpoint: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "KIMI_DESKTOP_HOME": str(paths.data.parent),
+        "HF_ENDPOINT": endpoint,
+        # The other hubs of the real world are out of reach in a test.
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "LC_ALL": "C.UTF-8",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "kimi_desktop", "plan", *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def machine_file(tmp_path: Path, **changes: object) -> Path:
+    """A workstation, as ``doctor --json`` describes one."""
+    found = {
+        "schema": 1,
+        "name": "workstation",
+        "cpu": {"model": "EPYC 9355", "physical_cores": 32, "isa": ["avx2"]},
+        "memory": {"total_gib": 755, "available_gib": 740, "limit_gib": None},
+        "gpus": [{"name": "RTX 5090", "vram_total_gib": 31.8, "vram_free_gib": 31.2}],
+        "disks": [],
+    }
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(found | changes), encoding="utf-8")
+    return path
+
+
+def test_a_plan_before_the_download(paths: AppPaths, hub: LocalHub, tmp_path: Path) -> None:
+    file = str(machine_file(tmp_path))
+    done = run(paths, hub.endpoint, "kimi-k2.6:UD-Q4_K_XL", "--machine", file, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["exact"] is True
+    assert found["verdict"] == "in_vram_and_ram"
+    assert found["model"]["place"] == f"{K26}:UD-Q4_K_XL"
+    bytes_of_model = sum(one.length for one in hub.files)
+    fetched = sum(int(r.range.rpartition("-")[2]) for r in hub.requests("cdn") if r.range)
+    assert fetched < bytes_of_model / 1000
+
+
+def test_an_estimate_without_a_network(paths: AppPaths, nobody: str, tmp_path: Path) -> None:
+    done = run(
+        paths, nobody, "kimi-k2.6:UD-Q2_K_XL", "--machine", str(machine_file(tmp_path)),
+        "--lang", "zh_CN",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "估算" in done.stdout
+    assert "可放入显存 + 内存" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["kimi-k26"], 1, "kimi-k2.6"),
+        (["kimi-k2.6:UD-Q9"], 1, "UD-Q2_K_XL"),
+        (["kimi-k2.6", "--ctx", "0"], 1, "context 0"),
+        (["kimi-k2.6", "--ctx", "-5"], 1, "context -5"),
+        (["kimi-k2.6:UD-Q4_K_XL", "--ngl", "500"], 1, "62"),
+        (["kimi-k2.6:UD-Q4_K_XL", "--n-cpu-moe", "62"], 1, "61"),
+        (["./none.gguf"], 1, "./none.gguf"),
+        (["https://example.com/x"], 1, "example.com"),
+        (["org/none"], 1, "org/none"),
+        ([f"{K26}:UD-Q9"], 1, "UD-Q4_K_XL"),
+        (["kimi-k2.6", "--profile", "reckless"], 2, "reckless"),
+        (["kimi-k2.6", "--ctx", "many"], 2, "many"),
+        ([], 2, "MODEL"),
+    ],
+)
+def test_bad_input_gets_one_sentence(
+    paths: AppPaths, hub: LocalHub, tmp_path: Path, arguments: list[str], code: int, words: str
+) -> None:
+    done = run(paths, hub.endpoint, *arguments, "--machine", str(machine_file(tmp_path)))
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"colour": "red"}, "colour"),
+        ({"memory": {"total_gib": -1, "available_gib": 0}}, "memory.total_gib"),
+        ({"gpus": [{"name": "x", "vram_total_gib": 1, "vram_free_gib": 2}]}, "vram_free_gib"),
+    ],
+)
+def test_a_machine_file_with_a_slip(
+    paths: AppPaths, nobody: str, tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
+    done = run(paths, nobody, "kimi-k2.6", "--machine", str(machine_file(tmp_path, **changes)))
+    assert done.returncode == 1
+    assert words in done.stderr
+    missing = run(paths, nobody, "kimi-k2.6", "--machine", str(tmp_path / "none.json"))
+    assert missing.returncode == 1
+    assert "none.json" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"GGUF\x03\x00", "ends too early"), (b"<html>" * 9, "not a GGUF"), (b"", "")],
+)
+def test_files_that_cannot_be_planned(
+    paths: AppPaths, nobody: str, tmp_path: Path, content: bytes, words: str
+) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(content)
+    done = run(paths, nobody, str(path))
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "model.gguf" in done.stderr
+    assert "Traceback" not in done.stderr
