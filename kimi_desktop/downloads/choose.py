@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
 from kimi_desktop.downloads.names import SuspiciousName, suspicious_names
-from kimi_desktop.downloads.remote_models import RemoteSet, gguf_sets
+from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets
 from kimi_desktop.downloads.types import RepoFile, RepoListing
 
 MOST_NAMES = 8
