@@ -25,6 +25,7 @@ from kimi_desktop.base.messages import (
     machine,
     models,
     plan,
+    preflight,
     serve,
     settings,
 )
@@ -52,6 +53,7 @@ TOPICS: Mapping[str, Mapping[str, Text]] = {
     "machine": machine.TEXTS,
     "models": models.TEXTS,
     "plan": plan.TEXTS,
+    "preflight": preflight.TEXTS,
     "serve": serve.TEXTS,
     "settings": settings.TEXTS,
 }
