@@ -13,6 +13,14 @@ TEXTS: dict[str, Text] = {
         "Names look like unsloth/Kimi-K2.6-GGUF; the address of a model's page works too.",
         "名称形如 unsloth/Kimi-K2.6-GGUF；也可以直接粘贴模型页面的网址。",
     ),
+    "hubs.unknown_source": Text(
+        "“{source}” is no source that is known here.",
+        "“{source}”不是已知的来源。",
+    ),
+    "hubs.unknown_source.next": Text(
+        "Known are: {known}. HF_ENDPOINT adds another hub.",
+        "已知来源：{known}。可用环境变量 HF_ENDPOINT 添加其他站点。",
+    ),
     "hubs.no_repo": Text(
         "{host} shows no repository called {repo}.",
         "{host} 上找不到名为 {repo} 的仓库。",

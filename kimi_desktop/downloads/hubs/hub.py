@@ -6,6 +6,7 @@ set it expect), and those that the user added.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -41,6 +42,10 @@ class Hub:
     kind: HubKind
     endpoint: str
     """Scheme and host, without a slash at the end."""
+    is_mirror: bool = False
+    """It passes on what another hub publishes: its hashes are believed last."""
+    is_private: bool = False
+    """Named by ``HF_ENDPOINT`` and none of those that ship: a hub of one's own."""
 
 
 class HubClient:
@@ -113,10 +118,13 @@ def known_hubs(
         environment: whether ``HF_ENDPOINT`` counts.
     """
     data = json.loads((data_file or asset("hubs.json")).read_text(encoding="utf-8"))
-    hubs = [Hub(h["id"], h["name"], HubKind(h["kind"]), h["endpoint"]) for h in data["hubs"]]
+    hubs = [
+        Hub(h["id"], h["name"], HubKind(h["kind"]), h["endpoint"], h.get("mirror", False))
+        for h in data["hubs"]
+    ]
     named = os.environ.get(ENDPOINT_VARIABLE, "").strip().rstrip("/") if environment else ""
     if named:
-        hubs.insert(0, custom_hub(named))
+        hubs.insert(0, dataclasses.replace(custom_hub(named), is_private=True))
     hubs += added
     first: dict[str, Hub] = {}
     for hub in hubs:
