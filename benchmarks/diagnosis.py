@@ -150,7 +150,9 @@ def _read(cases: Iterable[Mapping[str, Any]]) -> Iterator[tuple[LogText, str, Ev
 
 def _says(wording: Any, cases: Sequence[tuple[LogText, str, Evidence]], rule: Rule) -> bool:  # noqa: ANN401
     return any(
-        log.find(wording, rule.never) is not None for log, cause, _ in cases if cause == rule.cause
+        log.find(wording, rule.never, with_info=rule.info) is not None
+        for log, cause, _ in cases
+        if cause == rule.cause
     )
 
 

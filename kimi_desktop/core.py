@@ -19,6 +19,8 @@ from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.chat.presets import answer_settings
 from kimi_desktop.chat.service import ChatService
 from kimi_desktop.chat.types import AnswerFinished, PrefillProgressed, TokensArrived
+from kimi_desktop.diagnosis.failure import Pricing
+from kimi_desktop.diagnosis.service import Diagnoses
 from kimi_desktop.downloads.discover import Discover
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.machine.gpus import GpuReader
@@ -84,6 +86,15 @@ class Core:
             forecast=forecast_load,
         )
         self.plans = self.engine.plans
+        self.diagnosis = Diagnoses(
+            self.io,
+            self.bus,
+            models=lambda: self.models.models,
+            machine=lambda: self.machine.machine,
+            pricing=Pricing(self.engine.forecast, self.plans.arrange),
+            steps_down=lambda: self.store.settings.engine.step_down,
+            start=self.engine.start,
+        )
         self.chats = ChatService(
             self.io,
             self.bus,
@@ -112,6 +123,7 @@ class Core:
                 return
             self._closed = True
             self._leave_bus()
+            self.diagnosis.close()
             for name, end in (
                 ("chats", self.chats.close),
                 ("serve", self.serve.close),

@@ -46,6 +46,7 @@ from PySide6.QtCore import QSize  # noqa: E402 - after the platform is chosen
 from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
+from kimi_desktop.backends.types import EngineFacts  # noqa: E402
 from kimi_desktop.base.errors import BackendError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
 from kimi_desktop.ui.bridge import Bridge  # noqa: E402
@@ -202,10 +203,14 @@ def shoot_wizard(studio: Studio, look: Look) -> None:
 def shoot_failure(studio: Studio, look: Look) -> None:
     """The engine's failure over a page."""
     if studio.wants("failure"):
-        services = lived_in(studio.home(), zh=look.chinese)
-        detail = "GPU 0, 5,648 MiB could not be allocated"
-        error = BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": detail})
-        services.engine.set_failed(services.models.models[1], error)
+        services = lived_in(studio.home(), zh=look.chinese, real=True)
+        line = (
+            "E llama_init_from_model: failed to initialize the context: "
+            "failed to allocate buffer for kv cache"
+        )
+        error = BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line})
+        facts = EngineFacts(code=1, phase="load", log=(line,))
+        services.engine.set_failed(services.models.models[1], error, facts)
         with studio.window(services, look) as (window, _):
             window.overlays.show_failure()
             studio.take(window, "failure", look)

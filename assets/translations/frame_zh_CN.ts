@@ -102,8 +102,16 @@
 <context>
     <name>EngineFailurePanel</name>
     <message>
+        <source>Evidence, line {number} of the engine&apos;s log</source>
+        <translation>依据：引擎日志第 {number} 行</translation>
+    </message>
+    <message>
         <source>Evidence: the end of the engine&apos;s log</source>
         <translation>依据：引擎日志末尾</translation>
+    </message>
+    <message>
+        <source>Apply and start</source>
+        <translation>应用并启动</translation>
     </message>
     <message>
         <source>Start it once more</source>
@@ -213,6 +221,10 @@
     <message>
         <source>Copy diagnostics</source>
         <translation>复制诊断信息</translation>
+    </message>
+    <message>
+        <source>Step down by itself next time</source>
+        <translation>下次自动逐级降低</translation>
     </message>
 </context>
 <context>

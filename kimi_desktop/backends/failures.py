@@ -7,10 +7,10 @@ and of the log the first specific line wins; the last ones are echoes ("failed t
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kimi_desktop.backends.end_facts import signal_name
 from kimi_desktop.backends.probe import WRONG_CPU_EXITS
 from kimi_desktop.base.errors import BackendError, ErrorCode
 
@@ -72,14 +72,6 @@ def explain(end: EngineEnd) -> BackendError:
     if end.was_ready:
         return BackendError(ErrorCode.ENGINE_EXITED, {"code": code})
     return BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": _last_words(end)})
-
-
-def signal_name(code: int) -> str:
-    """SIGSEGV for -11; the number itself when it has no name."""
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return str(-code)
 
 
 def _from_log(end: EngineEnd) -> BackendError | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, Listening, build_command
+from kimi_desktop.backends.end_facts import ModelFileBefore, facts_of_end, facts_of_refusal
 from kimi_desktop.backends.engine_folder import make_engine_folder, remove_engine_folder
 from kimi_desktop.backends.engine_log import EngineLog
 from kimi_desktop.backends.environment import engine_environment
@@ -25,7 +26,7 @@ from kimi_desktop.backends.load_progress import LoadProgress, arrived_bytes, mod
 from kimi_desktop.backends.oom import oom_kills
 from kimi_desktop.backends.ports import owns_port
 from kimi_desktop.backends.probe import WHEEL, python_path
-from kimi_desktop.backends.types import Endpoint, EngineKind, LoadSettings
+from kimi_desktop.backends.types import Endpoint, EngineFacts, EngineKind, LoadSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
@@ -74,7 +75,10 @@ class EngineRun:
         self._progress: LoadProgress | None = None
         self._record: Path | None = None
         self._listens = asyncio.Event()
+        self.facts: EngineFacts | None = None
+        """Of its end, once it has ended on its own or could not be started."""
         self._oom_kills = oom_kills()
+        self._file_before = ModelFileBefore()
         self._was_ready = False
         self._is_ending = False
 
@@ -91,8 +95,13 @@ class EngineRun:
         """
         try:
             await self._launch()
-        except BaseException:
+        except BaseException as error:
             await self._clean_up()
+            if isinstance(error, BackendError):
+                cause = error.__cause__ if isinstance(error.__cause__, OSError) else None
+                self.facts = await self._io.in_pool(
+                    facts_of_refusal, cause, self.log.lines(), self._order.settings
+                )
             raise
 
     async def drive(
@@ -108,6 +117,7 @@ class EngineRun:
                 on_ready()
                 await asyncio.wait({exited})
             if error is not None:
+                self.facts = await self._io.in_pool(self._facts, None)
                 await self._process.end()
             code = await exited
         finally:
@@ -136,6 +146,7 @@ class EngineRun:
             listening=Listening(socket, folder / KEY_NAME),
             n_threads=self._order.n_threads,
         )
+        self._file_before = await self._io.in_pool(ModelFileBefore.look, settings.model_path)
         self._progress = LoadProgress(
             await self._io.in_pool(model_bytes, settings.model_path),
             copies=settings.n_gpu_layers > 0 and settings.load_mode is not LoadMode.NONE,
@@ -278,7 +289,19 @@ class EngineRun:
         build = self._order.build
         return WHEEL if build.kind is EngineKind.EMBEDDED else build.program[0]
 
+    def _facts(self, code: int | None) -> EngineFacts:
+        return facts_of_end(
+            code=code,
+            phase="serve" if self._was_ready else "load",
+            lines=self.log.lines(),
+            oom_kills=oom_kills() - self._oom_kills,
+            settings=self._order.settings,
+            before=self._file_before,
+            is_alive=code is None and self._process is not None and not self._is_ending,
+        )
+
     def _explain(self, code: int | None) -> BackendError:
+        self.facts = self._facts(code)
         return explain(
             EngineEnd(
                 code=code,

@@ -280,9 +280,14 @@ class LlamaEngineService:
         )
 
     def _fail(self, error: KimiError) -> None:
-        tail = self._run.log.tail(TAIL_LINES) if self._run is not None else ()
+        run = self._run
         self._states.move(
-            EngineState.FAILED, error=error, log_tail=tail, pid=None, load_fraction=None
+            EngineState.FAILED,
+            error=error,
+            log_tail=run.log.tail(TAIL_LINES) if run is not None else (),
+            facts=run.facts if run is not None else None,
+            pid=None,
+            load_fraction=None,
         )
 
     # engines

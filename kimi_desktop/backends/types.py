@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
@@ -150,6 +152,24 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What was seen of an engine when it ended or could not be started: evidence, no judgement."""
+
+    code: int | None = None
+    signal: str | None = None
+    """"SIGKILL"."""
+    is_alive: bool = False
+    spawn_errno: str | None = None
+    """"ENOEXEC": the system did not run it."""
+    phase: str = ""
+    """"start", "load" or "serve"."""
+    log: tuple[str, ...] = ()
+    """All that is kept of it, keys removed."""
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    """Memory, limits and the model's file, by the names of ``docs/diagnosis.md``."""
+
+
+@dataclass(frozen=True, slots=True)
 class EngineStatus:
     """Everything the window shows about the engine."""
 
@@ -164,6 +184,8 @@ class EngineStatus:
     """Why it failed."""
     log_tail: tuple[str, ...] = ()
     """The last lines, keys removed; filled when failed."""
+    facts: EngineFacts | None = None
+    """What was seen of the end; filled when failed."""
     started_at: float | None = None
     """time.time() of the start."""
 

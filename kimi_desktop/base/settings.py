@@ -78,6 +78,8 @@ class EngineSettings:
     """Per model id, what the user chose: wishes for the planner, or load settings."""
     profile: str = "safe"
     """What plans are good at: safe, balanced, long_context or fastest (unknown: safe)."""
+    step_down: bool = False
+    """After a failure for memory take the next smaller step by itself; never a shorter context."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,13 @@ MOST_TRIES = 400
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_INFO = re.compile(
+    r"(?:[\d.]+ )?[ID] [\w ]{4} "  # llama.cpp, with and without its clock
+    r"|(?:[\d.]+ )?I \w+:"
+    r"|(?:\(?\S+ pid=\d+\) )?(?:INFO|DEBUG)\b"  # vLLM, SGLang, uvicorn
+    r"|(?:[\d.]+ )?\(\S+ pid=\d+\) (?:INFO|DEBUG)\b"
+    r"|(?:time=\S+ )?level=(?:INFO|DEBUG)\b"  # ollama
+)
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 
@@ -71,14 +78,24 @@ class LogText:
         """Nothing was printed."""
         return not any(self.lines)
 
-    def find(self, pattern: Pattern, never: Sequence[re.Pattern[str]] = ()) -> int | None:
-        """Index of the first line that ``pattern`` holds for and none of ``never``; no decoy."""
+    def find(
+        self, pattern: Pattern, never: Sequence[re.Pattern[str]] = (), *, with_info: bool = True
+    ) -> int | None:
+        """Index of the first line that ``pattern`` holds for and none of ``never``; no decoy.
+
+        ``with_info`` False passes over what the program itself calls information: in a whole log
+        that is nearly everything, and names every tensor, key and setting there is.
+        """
         for number in self._matches(pattern):
-            if number in self.decoys:
+            if number in self.decoys or (not with_info and self.is_info(number)):
                 continue
             if not any(regex.search(self.lines[number]) for regex in never):
                 return number
         return None
+
+    def is_info(self, number: int) -> bool:
+        """The program says of this line that it is no warning and no error."""
+        return _INFO.match(self.lines[number]) is not None
 
     def holds(self, regex: re.Pattern[str]) -> bool:
         """Whether it is anywhere in the log, within one line; decoys are passed over.

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kimi_desktop.base.messages import Language, message
+from kimi_desktop.base.messages import Language, cause_sentences, message
 from kimi_desktop.base.units import format_percent
 from kimi_desktop.diagnosis.case import case_line
 from kimi_desktop.diagnosis.types import UNKNOWN_BELOW, Diagnosis, Finding
 
 MOST_OTHERS = 2
 """So many further causes are told."""
-
-
-def cause_sentences(cause: str, language: Language) -> tuple[str, str, str]:
-    """What happened, why, and what to do."""
-    what, why, do = (message(f"cause.{cause}.{part}", language) for part in ("what", "why", "do"))
-    return what, why, do
 
 
 def diagnosis_object(found: Diagnosis, language: Language) -> dict[str, Any]:

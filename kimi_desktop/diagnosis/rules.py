@@ -2,8 +2,9 @@
 
 A rule names a cause, how sure it is, and what must be seen: one of several line patterns (``log``),
 on that line none of some others (``never``), further patterns anywhere (``also``), others nowhere
-(``absent``), and facts (``when``). ``over`` lists causes that it rules out. How to add one stands
-in ``docs/diagnosis.md``; no code is needed.
+(``absent``), and facts (``when``). Lines that the program calls information count with ``info``
+only. ``over`` lists causes that the rule takes out. How to add one stands in
+``docs/diagnosis.md``; no code is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kimi_desktop.diagnosis.types import Fix
 FAMILIES = ("start", "gpu", "files", "memory", "process", "serving", "speed", "quality")
 DECOYS = "decoys"
 _KEYS = frozenset(
-    {"cause", "sure", "log", "never", "also", "absent", "when", "over", "source", "fix"}
+    {"cause", "sure", "log", "never", "also", "absent", "when", "info", "over", "source", "fix"}
 )
 
 
@@ -49,6 +50,8 @@ class Rule:
     when: tuple[Condition, ...]
     over: frozenset[str]
     fix: Fix
+    info: bool = False
+    """Lines of the level "information" count, too."""
     facts: tuple[str, ...] = field(default=())
     """The conditions as written: the evidence of a rule without a line."""
 
@@ -60,7 +63,7 @@ class Rule:
             return None
         best: tuple[int, Pattern] | None = None
         for wording in self.log:
-            number = log.find(wording, self.never)
+            number = log.find(wording, self.never, with_info=self.info)
             if number is not None and (best is None or number < best[0]):
                 best = number, wording
         if self.log and best is None:
@@ -146,6 +149,7 @@ def _rule(raw: Mapping[str, Any], family: str, name: str) -> Rule:
             when=tuple(condition(text) for text in raw.get("when", ())),
             over=frozenset(raw.get("over", ())),
             fix=Fix(**raw["fix"]),
+            info=bool(raw.get("info", False)),
             facts=tuple(raw.get("when", ())),
         )
     except (KeyError, TypeError, PatternError, ConditionError, re.error) as error:

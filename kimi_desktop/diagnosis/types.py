@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.base.errors import Param
+from kimi_desktop.base.events import Event
+
 CONFIDENT = 0.8
 """From here on a cause is named as the cause."""
 UNKNOWN_BELOW = 0.5
@@ -88,3 +92,39 @@ class Diagnosis:
         """The one to show; None = unknown."""
         best = self.findings[0] if self.findings else None
         return best if best is not None and best.confidence >= UNKNOWN_BELOW else None
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """A change of the load settings that cures the cause, already priced."""
+
+    key: str
+    """"ubatch", "cache", "experts", "layers", "context" or "extra": its words are
+    ``diagnosis.way.KEY``."""
+    params: Mapping[str, Param]
+    settings: LoadSettings
+    freed: tuple[tuple[str, int], ...] = ()
+    """(device, bytes that it frees there), the GPUs first."""
+    needs_consent: bool = False
+    """It gives up something that the user asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReading:
+    """One failure, read."""
+
+    diagnosis: Diagnosis
+    evidence: Evidence
+    ways: tuple[WayOut, ...]
+    """At most three, the gentlest first; what was tried since the last good start is left out."""
+    started_at: float | None
+    """Of the engine that failed: which failure this is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRead(Event):
+    """A failed engine has been diagnosed."""
+
+    reading: FailureReading
+    stepped_down: WayOut | None = None
+    """This way is being taken by itself."""

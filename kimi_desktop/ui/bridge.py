@@ -28,6 +28,7 @@ from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.chat.types import ChatSummary, Message
+from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
@@ -177,6 +178,20 @@ class PlanService(Protocol):
         """A priced load in words."""
 
 
+class DiagnosisService(Protocol):
+    """Why the engine failed. Publishes FailureRead."""
+
+    @property
+    def latest(self) -> FailureReading | None:
+        """Of the engine that has failed last; None after a good start."""
+
+    def note_tried(self, way: WayOut) -> None:
+        """This way is being taken: it is not offered again before a good start."""
+
+    def bundle_text(self) -> str:
+        """The last failure as JSON for a report, private things removed; "" without one."""
+
+
 class ChatService(Protocol):
     """Conversations. Publishes ChatListChanged, MessageAdded, TokensArrived, AnswerFinished ..."""
 
@@ -284,6 +299,10 @@ class Services(Protocol):
     @property
     def plans(self) -> PlanService:
         """What a load would take."""
+
+    @property
+    def diagnosis(self) -> DiagnosisService:
+        """Why it failed."""
 
     @property
     def chats(self) -> ChatService:

@@ -6,6 +6,8 @@ opens it. It hides itself unless the engine has failed.
 
 from __future__ import annotations
 
+import dataclasses
+
 from PySide6.QtCore import QEvent, QTime, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -13,13 +15,16 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from kimi_desktop.backends.types import EngineState, EngineStateChanged, EngineStatus
 from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.events import Event
-from kimi_desktop.base.messages import describe_error
+from kimi_desktop.base.messages import Language, cause_sentences, describe_error, message
+from kimi_desktop.base.units import format_count, format_gib
+from kimi_desktop.diagnosis.types import FailureRead, FailureReading, WayOut
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.diagnostics import diagnostics_text
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets.message_bar import FailurePanel, Fix
 
 EVIDENCE_LINES = 4
+MOST_FIXES = 3
 OTHER_MODEL = frozenset(
     {
         ErrorCode.ENGINE_BAD_MODEL,
@@ -53,6 +58,7 @@ class EngineFailurePanel(QWidget):
         self.panel = FailurePanel()
         self.panel.log_wanted.connect(bridge.navigation.show_log)
         self.panel.diagnostics_wanted.connect(self._copy_diagnostics)
+        self.panel.step_down_chosen.connect(self._choose_step_down)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.panel)
@@ -74,7 +80,14 @@ class EngineFailurePanel(QWidget):
         super().changeEvent(event)
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, EngineStateChanged):
+        if isinstance(event, FailureRead):
+            self._follow(self._bridge.services.engine.status)
+            if (way := event.stepped_down) is not None:
+                spoken = language()
+                text = message(f"diagnosis.way.{way.key}", spoken, **way.params)
+                told = message("diagnosis.stepped_down", spoken, text=text)
+                self._bridge.navigation.tell(told)
+        elif isinstance(event, EngineStateChanged):
             if event.status.state is EngineState.FAILED:
                 self._failed_at = ""
             self._follow(event.status)
@@ -91,15 +104,55 @@ class EngineFailurePanel(QWidget):
         if status.state is not EngineState.FAILED or error is None:
             self._shown = False
             return
+        reading = self._reading(status)
+        best = reading.diagnosis.cause if reading is not None else None
         cause, advice = describe_error(error, language())
+        if best is not None:
+            cause, advice, _ = cause_sentences(best.cause, language())
         if not self._failed_at:
             self._failed_at = QTime.currentTime().toString("HH:mm:ss")
         self.panel.show_cause(cause, advice, self._failed_at)
-        self.panel.show_evidence(
-            status.log_tail[-EVIDENCE_LINES:], self.tr("Evidence: the end of the engine's log")
-        )
-        self.panel.show_fixes(self._fixes(error.code))
+        if best is not None and best.line_number is not None:
+            title = self.tr("Evidence, line {number} of the engine's log")
+            number = format_count(best.line_number + 1)
+            self.panel.show_evidence((best.line,), title.format(number=number))
+        else:
+            self.panel.show_evidence(
+                status.log_tail[-EVIDENCE_LINES:], self.tr("Evidence: the end of the engine's log")
+            )
+        steps = self._bridge.settings.engine.step_down
+        self.panel.show_step_down(steps if reading is not None and reading.ways else None)
+        ways = [self._way(way) for way in reading.ways] if reading is not None else []
+        self.panel.show_fixes([*ways, *self._fixes(error.code)][:MOST_FIXES])
         self._shown = True
+
+    def _reading(self, status: EngineStatus) -> FailureReading | None:
+        """Of this failure; None while it is being read, or of another one."""
+        latest = self._bridge.services.diagnosis.latest
+        same = latest is not None and latest.started_at == status.started_at
+        return latest if same else None
+
+    def _way(self, way: WayOut) -> Fix:
+        spoken = language()
+
+        def take() -> None:
+            self._bridge.services.diagnosis.note_tried(way)
+            self._bridge.navigation.start_engine(way.settings)
+
+        detail = message(f"diagnosis.way.{way.key}.detail", spoken, **way.params)
+        if way.freed:
+            device, size = way.freed[0]
+            where, _, number = device.partition(":")
+            frees = message(
+                f"diagnosis.frees.{where}", spoken, size=format_gib(size), number=number
+            )
+            detail = f"{frees} {detail}" if spoken is Language.EN else f"{frees}{detail}"
+        return Fix(
+            message(f"diagnosis.way.{way.key}", spoken, **way.params),
+            detail,
+            self.tr("Apply and start"),
+            take,
+        )
 
     def _fixes(self, code: ErrorCode) -> list[Fix]:
         go = self._bridge.navigation
@@ -138,9 +191,16 @@ class EngineFailurePanel(QWidget):
     def _restart(self) -> None:
         self._bridge.navigation.start_engine(self._bridge.services.engine.status.settings)
 
+    def _choose_step_down(self, wanted: bool) -> None:
+        self._bridge.save_settings(
+            lambda before: dataclasses.replace(
+                before, engine=dataclasses.replace(before.engine, step_down=wanted)
+            )
+        )
+
     def _copy_diagnostics(self) -> None:
         services = self._bridge.services
-        text = diagnostics_text(
+        text = services.diagnosis.bundle_text() or diagnostics_text(
             services.engine.status, services.machine.machine, services.engine.log_text()
         )
         QGuiApplication.clipboard().setText(text)

@@ -10,6 +10,7 @@ from kimi_desktop.backends.command import EngineBuild, build_command, parse_help
 from kimi_desktop.backends.defaults import is_plannable
 from kimi_desktop.backends.embedded_flags import help_text
 from kimi_desktop.backends.types import (
+    EngineFacts,
     EngineKind,
     EngineState,
     EngineStateChanged,
@@ -69,7 +70,9 @@ class ScriptedEngine:
             )
         )
 
-    def set_failed(self, model: LocalModel, error: KimiError) -> None:
+    def set_failed(
+        self, model: LocalModel, error: KimiError, facts: EngineFacts | None = None
+    ) -> None:
         """It did not start, or it died; ``error`` has all the fields of its sentences."""
         self.set_status(
             EngineStatus(
@@ -77,6 +80,7 @@ class ScriptedEngine:
                 settings=self.settings_for(model),
                 engine_name="llama.cpp b11549",
                 error=error,
+                facts=facts,
                 log_tail=("load: failed to allocate", "exiting due to model loading error"),
             )
         )

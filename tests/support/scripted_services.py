@@ -20,6 +20,7 @@ from tests.support import scripted_data as data
 from tests.support.real_models import real_model
 from tests.support.scripted_chats import ScriptedChats
 from tests.support.scripted_desk import Desk
+from tests.support.scripted_diagnosis import ScriptedDiagnosis
 from tests.support.scripted_discover import ScriptedDiscover
 from tests.support.scripted_engine import ScriptedEngine
 from tests.support.scripted_machine import (
@@ -43,6 +44,7 @@ class ScriptedServices:
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.plans = scripted_plans(self)
+        self.diagnosis = ScriptedDiagnosis(self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)
         self.serve = ScriptedServe(self.desk, self.bus, self.store)

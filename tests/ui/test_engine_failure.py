@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
-from kimi_desktop.backends.types import EngineState
+from kimi_desktop.backends.defaults import is_plannable
+from kimi_desktop.backends.types import EngineFacts, EngineState, EngineStatus
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.ui import engine_failure
+from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_failure import EngineFailurePanel
 from kimi_desktop.ui.language import LanguageSwitch
+from tests.support.scripted_services import ScriptedServices, lived_in
 
 
 @pytest.fixture
@@ -94,3 +99,53 @@ def test_it_speaks_the_language_of_the_window(qapp, panel, services):
         assert panel.panel.fix_buttons()[0].text() == "重新启动"
     finally:
         switch.choose(LanguageChoice.EN)
+
+
+KV_LINE = "E llama_init_from_model: failed to allocate buffer for kv cache"
+
+
+def fail_of_memory(services) -> None:
+    model = next(model for model in services.models.models if is_plannable(model))
+    settings = dataclasses.replace(services.engine.settings_for(model), n_ubatch=512)
+    services.engine.set_status(
+        EngineStatus(
+            EngineState.FAILED,
+            settings=settings,
+            error=BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY),
+            facts=EngineFacts(code=1, phase="load", log=("I loading", KV_LINE, "E exiting")),
+            log_tail=("E exiting",),
+            started_at=5.0,
+        )
+    )
+
+
+@pytest.fixture
+def real_services(tmp_path) -> ScriptedServices:
+    """Models with real headers, so that the planner prices the ways out."""
+    return lived_in(tmp_path, real=True)
+
+
+def test_a_diagnosed_failure_shows_cause_line_and_priced_ways(qtbot, real_services):
+    services = real_services
+    bridge = Bridge(services)
+    panel = EngineFailurePanel(bridge)
+    qtbot.addWidget(panel)
+    fail_of_memory(services)
+    assert panel.panel.accessibleName() == "The KV cache does not fit."
+    shown = [label.text() for label in panel.findChildren(QLabel)]
+    assert KV_LINE in shown
+    assert any(text.startswith("KV cache f16") for text in shown)
+    assert any("Frees" in text and "GiB" in text for text in shown)
+    first = panel.panel.fix_buttons()[0]
+    assert first.text() == "Apply and start"
+    with qtbot.waitSignal(bridge.navigation.start_wanted) as start:
+        first.click()
+    assert start.args[0].cache_type == "q8_0"
+    box = panel.panel.step_down_box()
+    assert not box.isHidden()
+    box.click()
+    assert services.store.settings.engine.step_down
+    assert services.diagnosis.tried == [("cache", start.args[0])]
+    panel.panel.copy_button().click()
+    assert '"kv_cache_oom"' in QGuiApplication.clipboard().text()
+    bridge.close()

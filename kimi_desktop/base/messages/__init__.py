@@ -88,6 +88,12 @@ def describe_error(error: BaseException, language: Language) -> tuple[str, str]:
     )
 
 
+def cause_sentences(cause: str, language: Language) -> tuple[str, str, str]:
+    """What happened, why, and what to do."""
+    what, why, do = (message(f"cause.{cause}.{part}", language) for part in ("what", "why", "do"))
+    return what, why, do
+
+
 def system_language() -> Language:
     """Chinese if the environment or the system says so, else English."""
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):

@@ -20,6 +20,7 @@ from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
 from kimi_desktop.ui.widgets.card import Divider
 from kimi_desktop.ui.widgets.label import MEDIUM, SEMIBOLD, Label, TextSize
 from kimi_desktop.ui.widgets.painting import box, painter_on, rounded
+from kimi_desktop.ui.widgets.toggle import CheckBox
 
 BAR_ICONS = {"bad": "triangle", "warn": "triangle", "accent": "info", "ok": "check"}
 
@@ -131,6 +132,7 @@ class FailurePanel(QWidget):
 
     log_wanted = Signal()
     diagnostics_wanted = Signal()
+    step_down_chosen = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -150,6 +152,9 @@ class FailurePanel(QWidget):
         foot.addWidget(self._log)
         foot.addWidget(self._copy)
         foot.addStretch(1)
+        self._step_down = CheckBox()
+        self._step_down.clicked.connect(self.step_down_chosen)
+        foot.addWidget(self._step_down)
         body = QVBoxLayout()
         body.setContentsMargins(16, 12, 16, 12)
         body.setSpacing(4)
@@ -167,6 +172,7 @@ class FailurePanel(QWidget):
         layout.addWidget(self._head)
         layout.addLayout(body)
         self.show_evidence(())
+        self.show_step_down(None)
         # Never squeezed: rows drawn over each other help nobody.
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.retranslate()
@@ -183,6 +189,15 @@ class FailurePanel(QWidget):
         self._evidence.setVisible(bool(lines))
         self._evidence_title.setText(title or self.tr("Evidence"))
         self._evidence_title.setVisible(bool(lines))
+
+    def show_step_down(self, chosen: bool | None) -> None:
+        """Whether the next step is taken by itself; None hides the question."""
+        self._step_down.setVisible(chosen is not None)
+        self._step_down.setChecked(bool(chosen))
+
+    def step_down_box(self) -> CheckBox:
+        """The question."""
+        return self._step_down
 
     def add_picture(self, picture: QWidget) -> None:
         """Something that shows the cause, between head and evidence (a memory bar)."""
@@ -229,6 +244,7 @@ class FailurePanel(QWidget):
         """Set the words."""
         self._log.setText(self.tr("Show log"))
         self._copy.setText(self.tr("Copy diagnostics"))
+        self._step_down.setText(self.tr("Step down by itself next time"))
 
 
 class _Head(QWidget):

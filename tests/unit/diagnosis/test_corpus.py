@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kimi_desktop.base.messages import TOPICS, Language
+from kimi_desktop.base.messages import TOPICS, Language, cause_sentences
 from kimi_desktop.diagnosis.case import case_line, evidence_of
 from kimi_desktop.diagnosis.engine import diagnose
-from kimi_desktop.diagnosis.report import cause_sentences
 from kimi_desktop.diagnosis.rules import shipped_rules
 from kimi_desktop.diagnosis.types import CONFIDENT
 

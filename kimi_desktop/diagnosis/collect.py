@@ -1,0 +1,61 @@
+"""The facts of a failed engine, of its settings and of the machine, as evidence. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kimi_desktop.backends.types import EngineFacts, EngineStatus, LoadSettings
+from kimi_desktop.base.units import GIB
+from kimi_desktop.diagnosis.types import EngineExit, Evidence
+from kimi_desktop.machine.types import Machine
+
+
+def evidence_of_status(status: EngineStatus, machine: Machine | None) -> Evidence:
+    """Of an engine that has failed; what is not known is left out."""
+    facts = status.facts or EngineFacts(log=status.log_tail)
+    return Evidence(
+        log="\n".join(facts.log),
+        exit=EngineExit(facts.code, facts.signal, facts.is_alive, facts.spawn_errno),
+        engine="llama.cpp",
+        engine_version=status.engine_name,
+        phase=facts.phase,
+        machine={**(machine_facts(machine) if machine else {}), **facts.machine},
+        settings=setting_facts(status.settings) if status.settings else {},
+    )
+
+
+def setting_facts(settings: LoadSettings) -> dict[str, Any]:
+    """By the names that rules use."""
+    facts: dict[str, Any] = {
+        "ctx": settings.context,
+        "ngl": settings.n_gpu_layers,
+        "n_cpu_moe": settings.n_cpu_moe,
+        "batch": settings.n_batch,
+        "ubatch": settings.n_ubatch,
+        "parallel": settings.n_parallel,
+        "model": settings.model_path.name,
+        "engine_kind": settings.kind.value,
+        "extra": " ".join(settings.extra),
+    }
+    if settings.cache_type != "f16":
+        facts |= {"ctk": settings.cache_type, "ctv": settings.cache_type}
+    if settings.n_threads is not None:
+        facts["threads"] = settings.n_threads
+    if settings.load_mode is not None:
+        facts["load_mode"] = settings.load_mode.value
+    return facts
+
+
+def machine_facts(machine: Machine) -> dict[str, Any]:
+    """By the names that rules use."""
+    facts: dict[str, Any] = {
+        "os": machine.system,
+        "cpu": machine.cpu.model,
+        "cpu_cores": machine.cpu.physical_cores,
+        "vram_gib": [round(gpu.vram_total_bytes / GIB, 1) for gpu in machine.gpus],
+        "gpu_count": len(machine.gpus),
+    }
+    if machine.gpus:
+        facts["gpu"] = ", ".join(gpu.name for gpu in machine.gpus)
+        facts["driver"] = machine.gpus[0].driver
+    return facts

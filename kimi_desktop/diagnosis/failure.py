@@ -1,0 +1,93 @@
+"""Reads one failure: its cause, and the changes that cure it with what they free. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from kimi_desktop.backends.defaults import is_plannable
+from kimi_desktop.backends.placed import placement_of
+from kimi_desktop.backends.types import EngineStatus, LoadSettings
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.diagnosis.collect import evidence_of_status
+from kimi_desktop.diagnosis.engine import diagnose
+from kimi_desktop.diagnosis.ladder import ModelBounds, Step, ladder
+from kimi_desktop.diagnosis.types import FailureReading, WayOut
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.types import LoadForecast
+from kimi_desktop.planner.weights import experts_in_ram
+
+MOST_WAYS = 3
+PLACING = frozenset({"experts", "layers"})
+"""Steps after which the planner spreads the model anew over the GPUs."""
+
+Tried = tuple[str, LoadSettings]
+"""A step's key and the settings that it led to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """What the planner does for a way out."""
+
+    forecast: Callable[[LoadSettings, LocalModel], LoadForecast]
+    arrange: Callable[[LoadSettings, LocalModel], LoadSettings]
+    """May raise KimiError when the settings cannot be spread."""
+
+
+def read_failure(
+    status: EngineStatus,
+    model: LocalModel | None,
+    machine: Machine | None,
+    pricing: Pricing,
+    tried: Collection[Tried] = (),
+) -> FailureReading:
+    """Diagnose a failed engine.
+
+    Args:
+        status: in the state FAILED.
+        model: what it loaded; None when the library does not know it.
+        machine: None before the first look.
+        pricing: the planner.
+        tried: ways that were taken since the last good start; they are not offered again.
+    """
+    evidence = evidence_of_status(status, machine)
+    found = diagnose(evidence)
+    ways: list[WayOut] = []
+    best = found.cause
+    if best is not None and status.settings is not None and model is not None:
+        for step in ladder(best.cause, status.settings, _bounds(model, status.settings)):
+            way = _priced(step, status.settings, model, pricing)
+            if way is not None and (way.key, way.settings) not in tried:
+                ways.append(way)
+    return FailureReading(found, evidence, tuple(ways[:MOST_WAYS]), status.started_at)
+
+
+def _bounds(model: LocalModel, settings: LoadSettings) -> ModelBounds:
+    facts = model.facts
+    if facts is None:
+        return ModelBounds(n_layer=0, has_experts=False)
+    in_ram = 0
+    if is_plannable(model):
+        in_ram = len(experts_in_ram(shape_of(facts), placement_of(settings)))
+    return ModelBounds(facts.n_layer, facts.n_expert > 0, in_ram)
+
+
+def _priced(step: Step, before: LoadSettings, model: LocalModel, pricing: Pricing) -> WayOut | None:
+    settings = step.settings
+    if step.key in PLACING:
+        try:
+            settings = pricing.arrange(settings, model)
+        except KimiError:
+            return None
+    old = {row.device: row.used_bytes for row in pricing.forecast(before, model).devices}
+    new = {row.device: row.used_bytes for row in pricing.forecast(settings, model).devices}
+    freed = [(device, old[device] - used) for device, used in new.items() if device in old]
+    return WayOut(
+        key=step.key,
+        params=step.params,
+        settings=settings,
+        freed=tuple(row for row in freed if row[1] > 0),
+        needs_consent=step.needs_consent,
+    )

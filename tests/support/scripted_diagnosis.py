@@ -1,0 +1,44 @@
+"""Diagnosis behind the scripted services: the real reading, at once and on the caller's thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kimi_desktop.backends.types import EngineState, EngineStateChanged
+from kimi_desktop.base.events import Event
+from kimi_desktop.diagnosis.bundle import bundle_text
+from kimi_desktop.diagnosis.failure import Pricing, Tried, read_failure
+from kimi_desktop.diagnosis.types import FailureRead, FailureReading, WayOut
+
+if TYPE_CHECKING:
+    from tests.support.scripted_services import ScriptedServices
+
+
+class ScriptedDiagnosis:
+    """``ui.bridge.DiagnosisService`` without a pool."""
+
+    def __init__(self, services: ScriptedServices) -> None:
+        self._services = services
+        self.latest: FailureReading | None = None
+        self.tried: list[Tried] = []
+        services.bus.subscribe(self._on_event)
+
+    def note_tried(self, way: WayOut) -> None:
+        self.tried.append((way.key, way.settings))
+
+    def bundle_text(self) -> str:
+        found = self.latest
+        return bundle_text(found.evidence, found.diagnosis) if found else ""
+
+    def _on_event(self, event: Event) -> None:
+        if not isinstance(event, EngineStateChanged):
+            return
+        status, services = event.status, self._services
+        if status.state is not EngineState.FAILED or status.facts is None:
+            self.latest = None
+            return
+        path = status.settings.model_path if status.settings else None
+        model = next((model for model in services.models.models if model.path == path), None)
+        pricing = Pricing(services.engine.forecast, services.plans.arrange)
+        self.latest = read_failure(status, model, services.machine.machine, pricing, self.tried)
+        services.bus.publish(FailureRead(self.latest))
