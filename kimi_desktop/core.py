@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from pathlib import Path
 
 from kimi_desktop.backends.placed import gpus_of, placement_of
+from kimi_desktop.backends.probe import find_llama_server
 from kimi_desktop.backends.service import LlamaEngineService
-from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.backends.types import EngineKind, LoadSettings
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
@@ -22,6 +24,7 @@ from kimi_desktop.chat.types import AnswerFinished, PrefillProgressed, TokensArr
 from kimi_desktop.diagnosis.failure import Pricing
 from kimi_desktop.diagnosis.service import Diagnoses
 from kimi_desktop.downloads.discover import Discover
+from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
@@ -76,7 +79,12 @@ class Core:
             self._gpus,
             judge=machine_verdict,
         )
-        self.discover = Discover(self.io, lambda: self.machine.machine)
+        self.discover = Discover(
+            self.io,
+            lambda: self.machine.machine,
+            RemoteModels(kv_bytes_per_token),
+            gpu_engine=self._has_gpu_engine,
+        )
         self.engine = LlamaEngineService(
             self.io,
             self.bus,
@@ -136,6 +144,12 @@ class Core:
                     end()
                 except Exception:  # the others must end all the same
                     log.exception("%s did not end well", name)
+
+    def _has_gpu_engine(self) -> bool:
+        """What a start would start uses the GPUs."""
+        binary = find_llama_server(self.store.settings.engine.llama_server)
+        kind = EngineKind.EMBEDDED if binary is None else EngineKind.LLAMA_SERVER
+        return self.engine.uses_gpus(LoadSettings(Path(), kind=kind, binary=binary))
 
     def _join(self, event: Event) -> None:
         """The chat tells the monitor what the engine is doing."""

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kimi_desktop.models.catalogue_types import Engine, License, Note, Quality
+from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.by_size import SizedForecast
+from kimi_desktop.planner.plan_types import Plan
+from kimi_desktop.planner.speed_types import SpeedForecast
 
 
 class Use(StrEnum):
@@ -79,6 +82,16 @@ class OfferedModel:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file on a hub, planned by its header."""
+
+    model: LocalModel
+    """As the library would have it; its path is the name of the first file."""
+    plan: Plan
+    speed: SpeedForecast
+
+
+@dataclass(frozen=True, slots=True)
 class FileWords:
     """A file in words; "" where nothing is known."""
 
@@ -100,3 +113,5 @@ class FileWords:
     """Prompt speed, first token, load time: one line."""
     note: str
     """The packager's remark, engines that it needs."""
+    reasons: tuple[str, ...] = ()
+    """Why everything is where it is; what is missing and what helps."""

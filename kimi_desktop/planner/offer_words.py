@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.units import (
     MB,
@@ -11,11 +13,11 @@ from kimi_desktop.base.units import (
     format_tokens_per_s,
 )
 from kimi_desktop.models.catalogue_types import Engine
-from kimi_desktop.planner.by_size import SizedForecast
-from kimi_desktop.planner.offer_types import FileWords, OfferedFile, Use
+from kimi_desktop.planner.offer_types import FileWords, OfferedFile, PlannedFile, Use
 from kimi_desktop.planner.plan_types import Fit
-from kimi_desktop.planner.speed_types import Band
-from kimi_desktop.planner.verdict import FitVerdict, verdict_sentence
+from kimi_desktop.planner.report import headline, missing_sentences, sentence
+from kimi_desktop.planner.speed_types import Band, SpeedForecast
+from kimi_desktop.planner.verdict import FitVerdict, judge, verdict_sentence
 
 _OWN = Engine.LLAMA_CPP
 _HUNDREDTHS_BELOW = 0.1
@@ -35,8 +37,30 @@ def file_words(file: OfferedFile, language: Language) -> FileWords:
         waits=_limit(sized.speed.decode_tps, language) if sized else "",
         quality=_quality(file, language),
         download=_download(file, language),
-        details=_details(sized, language) if sized else "",
+        details=_details(sized.speed, language) if sized else "",
         note=_note(file, language),
+    )
+
+
+def planned_words(file: OfferedFile, planned: PlannedFile, language: Language) -> FileWords:
+    """The same by the file's header: exact, with the reasons."""
+    plan, speed = planned.plan, planned.speed
+    found = judge(plan.forecast, reserve_share=0.0 if plan.fits else plan.reserve_share)
+    verdict = dataclasses.replace(found, fit=plan.fit)
+    reasons = (
+        *missing_sentences(plan, language),
+        *(sentence(decision, language) for decision in plan.decisions),
+    )
+    return dataclasses.replace(
+        file_words(file, language),
+        size=format_file_size(planned.model.size_bytes),
+        fit=fit_word(plan.fit, language),
+        spare=spare_words(verdict, language),
+        sentence=headline(plan, language),
+        decode=rate_band(speed.decode_tps, language),
+        waits=_limit(speed.decode_tps, language),
+        details=_details(speed, language),
+        reasons=reasons,
     )
 
 
@@ -101,8 +125,7 @@ def _limit(band: Band, language: Language) -> str:
     return message("forecast.limit", language, waits=waits)
 
 
-def _details(sized: SizedForecast, language: Language) -> str:
-    speed = sized.speed
+def _details(speed: SpeedForecast, language: Language) -> str:
     return message(
         "forecast.details",
         language,

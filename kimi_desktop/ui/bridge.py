@@ -29,10 +29,16 @@ from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
+from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
-from kimi_desktop.planner.offer_types import FileWords, OfferedFile, OfferedModel
+from kimi_desktop.planner.offer_types import (
+    FileWords,
+    OfferedFile,
+    OfferedModel,
+    PlannedFile,
+)
 from kimi_desktop.planner.plan_types import Profile, Wishes
 from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.serve.types import ServeStatus, Snippet
@@ -95,8 +101,29 @@ class DiscoverService(Protocol):
     def offers(self) -> Operation[tuple[OfferedModel, ...]]:
         """Every model of the catalogue, the most useful here first; () before a look."""
 
+    @property
+    def lacks_gpu_engine(self) -> bool:
+        """There are GPUs, and the chosen engine does not use them."""
+
+    def search(self, text: str) -> Operation[tuple[SearchRow, ...]]:
+        """Repositories with GGUF files that fit the words, on the first hub that answers."""
+
+    def is_reference(self, text: str) -> bool:
+        """The text names one repository, by its name or address, rather than words to search."""
+
+    def look(self, text: str) -> Operation[OfferedModel]:
+        """One repository by its name or address, its GGUF files priced by their size."""
+
+    def plan(self, repo: str, quantization: str) -> Operation[PlannedFile]:
+        """Read the headers of a file on the hub and plan it, exactly as one that is here."""
+
     def words(self, file: OfferedFile, language: Language) -> FileWords:
         """A file of an offer in words."""
+
+    def planned_words(
+        self, file: OfferedFile, planned: PlannedFile, language: Language
+    ) -> FileWords:
+        """The same by its header instead of its size."""
 
 
 class EngineService(Protocol):
