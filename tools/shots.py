@@ -53,6 +53,7 @@ from kimi_desktop.ui.bridge import Bridge  # noqa: E402
 from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
 from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
 from kimi_desktop.ui.model_picker import select_model  # noqa: E402
+from kimi_desktop.ui.models.page import ModelsPage  # noqa: E402
 from kimi_desktop.ui.navigation import PAGES  # noqa: E402
 from kimi_desktop.ui.overlay_host import OverlayHost  # noqa: E402
 from kimi_desktop.ui.pages import standard_pages  # noqa: E402
@@ -181,6 +182,28 @@ def shoot_pages(studio: Studio, look: Look) -> None:
                 studio.take(window, f"{name}{suffix}", look)
 
 
+def shoot_discover(studio: Studio, look: Look) -> None:
+    """The second tab of the Models page: the family, a file planned, a search."""
+    for name in ("discover", "discover-planned", "discover-search", "discover-small"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        size = QSize(960, 600) if name == "discover-small" else NORMAL
+        with studio.window(services, look, "models", size) as (window, _):
+            page = window.stack.currentWidget()
+            assert isinstance(page, ModelsPage)
+            page.show_tab("discover")
+            studio.settle()
+            view = page.discover
+            assert view is not None
+            if name == "discover-planned":
+                view.details.plan.click()
+            elif name == "discover-search":
+                view.search.setText("48B A3B")
+                view.go.click()
+            studio.take(window, name, look)
+
+
 def shoot_wizard(studio: Studio, look: Look) -> None:
     """The steps of the set-up on the machine with two GPUs."""
     for number in range(4):
@@ -260,6 +283,7 @@ def main(wanted: list[str]) -> int:
         studio.theme.choose(look.theme)
         studio.language.choose(look.language)
         shoot_pages(studio, look)
+        shoot_discover(studio, look)
         shoot_wizard(studio, look)
         shoot_failure(studio, look)
         shoot_overlays(studio, look)

@@ -113,10 +113,131 @@
     </message>
 </context>
 <context>
+    <name>DiscoverDetails</name>
+    <message>
+        <source>Plan by its header</source>
+        <translation>读取文件头并规划</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Copy its name</source>
+        <translation>复制名称</translation>
+    </message>
+    <message>
+        <source>Estimate by size</source>
+        <translation>按大小估算</translation>
+    </message>
+    <message>
+        <source>By its header</source>
+        <translation>依据文件头</translation>
+    </message>
+    <message>
+        <source>Reading the header of {name}: a few megabytes, not the model.</source>
+        <translation>正在读取 {name} 的文件头：只需几 MB，不会下载模型。</translation>
+    </message>
+    <message>
+        <source>RAM</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>GPU {number}</source>
+        <translation>GPU {number}</translation>
+    </message>
+    <message>
+        <source>{device}: {used} of {total}</source>
+        <translation>{device}：{used} / {total}</translation>
+    </message>
+    <message>
+        <source>Size: {size}</source>
+        <translation>大小：{size}</translation>
+    </message>
+    <message>
+        <source>Parts: {count}</source>
+        <translation>分卷：{count} 个</translation>
+    </message>
+    <message>
+        <source>Quality: {word}</source>
+        <translation>质量：{word}</translation>
+    </message>
+    <message>
+        <source>Repository: {name}</source>
+        <translation>仓库：{name}</translation>
+    </message>
+    <message>
+        <source>Licence: {name}</source>
+        <translation>许可证：{name}</translation>
+    </message>
+    <message>
+        <source>(not confirmed)</source>
+        <translation>（未经确认）</translation>
+    </message>
+</context>
+<context>
+    <name>DiscoverView</name>
+    <message>
+        <source>Search Hugging Face, or paste a model’s name or address</source>
+        <translation>搜索 Hugging Face，或粘贴模型的名称或地址</translation>
+    </message>
+    <message>
+        <source>Search for models</source>
+        <translation>搜索模型</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>Kimi family</source>
+        <translation>Kimi 系列</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>These figures use your GPUs; the engine that is chosen does not.</source>
+        <translation>这些数字按使用 GPU 计算，而当前选择的引擎不使用 GPU。</translation>
+    </message>
+    <message>
+        <source>Choose a llama-server built for them in Settings to get this speed.</source>
+        <translation>要达到这样的速度，请在“设置”中选择支持 GPU 的 llama-server。</translation>
+    </message>
+    <message>
+        <source>Asking the hub for “{words}”</source>
+        <translation>正在模型平台上查找“{words}”</translation>
+    </message>
+    <message>
+        <source>Nothing with GGUF files is called “{words}”.</source>
+        <translation>没有找到名为“{words}”且含 GGUF 文件的仓库。</translation>
+    </message>
+    <message>
+        <source>This machine is being looked at; then its models come.</source>
+        <translation>正在检测本机，随后显示适合的模型。</translation>
+    </message>
+    <message>
+        <source>{count} repositories for “{words}”. Choose one to see its files.</source>
+        <translation>“{words}”有 {count} 个仓库，选择一个可查看其文件。</translation>
+    </message>
+    <message>
+        <source>The Kimi family, the most useful here first. Estimates for a context of 32K tokens; a file’s header makes them exact.</source>
+        <translation>Kimi 系列，最适合本机的排在前面。数字按 32K 词元上下文估算，读取文件头后即为精确值。</translation>
+    </message>
+</context>
+<context>
     <name>DropVeil</name>
     <message>
         <source>Drop to add the folder to the library</source>
         <translation>松开即可把该文件夹加入模型库</translation>
+    </message>
+</context>
+<context>
+    <name>FileRow</name>
+    <message>
+        <source>suits this machine best</source>
+        <translation>最适合本机</translation>
     </message>
 </context>
 <context>
@@ -199,10 +320,6 @@
 <context>
     <name>LibraryView</name>
     <message>
-        <source>Models</source>
-        <translation>模型</translation>
-    </message>
-    <message>
         <source>Filter</source>
         <translation>筛选</translation>
     </message>
@@ -241,6 +358,37 @@
     <message>
         <source>Clear the filter</source>
         <translation>清除筛选</translation>
+    </message>
+</context>
+<context>
+    <name>ModelCard</name>
+    <message>
+        <source>{count} active</source>
+        <translation>激活 {count}</translation>
+    </message>
+    <message>
+        <source>context {size}</source>
+        <translation>上下文 {size}</translation>
+    </message>
+    <message>
+        <source>sees images</source>
+        <translation>支持图像</translation>
+    </message>
+    <message>
+        <source>No forecast</source>
+        <translation>暂无预测</translation>
+    </message>
+    <message>
+        <source>No GGUF file is known yet; search the hub for one.</source>
+        <translation>目前不知道它的 GGUF 文件，可在模型平台上搜索。</translation>
+    </message>
+    <message>
+        <source>open</source>
+        <translation>已展开</translation>
+    </message>
+    <message>
+        <source>closed</source>
+        <translation>已折叠</translation>
     </message>
 </context>
 <context>
@@ -312,6 +460,18 @@
 </context>
 <context>
     <name>ModelsPage</name>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>模型库</translation>
+    </message>
+    <message>
+        <source>Discover</source>
+        <translation>发现</translation>
+    </message>
     <message>
         <source>{path} is in the library already; it is read again.</source>
         <translation>{path} 已在模型库中，正在重新读取。</translation>
@@ -393,6 +553,21 @@
     <message>
         <source>Downloading the small chat model</source>
         <translation>正在下载小型对话模型</translation>
+    </message>
+</context>
+<context>
+    <name>ResultRow</name>
+    <message>
+        <source>{count} downloads</source>
+        <translation>{count} 次下载</translation>
+    </message>
+    <message>
+        <source>{count} likes</source>
+        <translation>{count} 个赞</translation>
+    </message>
+    <message>
+        <source>terms to accept first</source>
+        <translation>需先接受条款</translation>
     </message>
 </context>
 <context>

@@ -1,6 +1,7 @@
 """What could be fetched and how it would run here, for the window (``ui.bridge.DiscoverService``).
 
-Called from the Qt thread; the arithmetic and the network run in the pool of the IO loop.
+Called from the Qt thread; the arithmetic and the network run in the pool of the IO loop. What waits
+for a network ends at once when it is cancelled; the answer that comes later is dropped.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Discover:
         Raises (from the operation):
             DownloadError: no hub answers.
         """
-        return self._io.pool(self._search, text)
+        return self._io.submit(lambda: self._io.in_pool(self._search, text))
 
     def is_reference(self, text: str) -> bool:
         """The text names one repository, by its name or address, rather than words to search."""
@@ -85,7 +86,7 @@ class Discover:
             DownloadError: no hub has it, or none answers.
             ModelError: it has no GGUF file, or the text names no repository.
         """
-        return self._io.pool(self._look, text)
+        return self._io.submit(lambda: self._io.in_pool(self._look, text))
 
     def plan(self, repo: str, quantization: str) -> Operation[PlannedFile]:
         """Read the headers of a file on the hub and plan it, exactly as one that is here.
@@ -94,7 +95,7 @@ class Discover:
             DownloadError, ModelError: there is no header to be had.
             PlanError: the header does not say enough.
         """
-        return self._io.pool(self._plan, repo, quantization)
+        return self._io.submit(lambda: self._io.in_pool(self._plan, repo, quantization))
 
     def words(self, file: OfferedFile, language: Language) -> FileWords:
         """A file in words."""

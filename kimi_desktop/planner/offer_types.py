@@ -99,7 +99,7 @@ class FileWords:
     fit: str
     """A few words: "Fits in VRAM + RAM"."""
     spare: str
-    """What is left or lacking: "16.2 GiB of VRAM and 118 GiB of RAM to spare"."""
+    """What is left or lacking: "VRAM 16.2, RAM 118.0 GiB to spare"."""
     sentence: str
     """Both in one sentence."""
     decode: str

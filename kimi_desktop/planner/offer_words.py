@@ -79,7 +79,12 @@ def spare_words(verdict: FitVerdict, language: Language) -> str:
         return message("forecast.spare.lacks_ram", language, ram=ram)
     if verdict.fit is Fit.DOES_NOT_FIT:
         return message("forecast.spare.only_ram", language, ram=ram)
-    vram = format_gib(max(verdict.spare_vram_bytes or 0, 0))
+    spare_vram = max(verdict.spare_vram_bytes or 0, 0)
+    if verdict.fit is Fit.IN_VRAM_AND_RAM:
+        vram = format_gib(spare_vram, unit=False)
+        ram = format_gib(verdict.spare_ram_bytes, unit=False)
+        return message("forecast.spare.in_vram_and_ram", language, vram=vram, ram=ram)
+    vram = format_gib(spare_vram)
     return message(f"forecast.spare.{verdict.fit.value}", language, vram=vram, ram=ram)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.planner.offer_types import FileWords, OfferedFile, Use
@@ -19,14 +20,21 @@ CHIPS = {
 }
 COLUMNS = (0, 272, 192, 160)
 """Widths of name (the rest), verdict, speed and size."""
+SLIM_COLUMNS = (0, 216, 176, 96)
+"""The same beside a pane with the details."""
+LEAST_NAME = 150
+GAP = 16
 ROW_HEIGHT, HEAD_HEIGHT = 56, 32
 
 
 class OfferRow(QWidget):
     """Two lines; what a screen reader says is all of it in one sentence."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, parent: QWidget | None = None, *, columns: tuple[int, int, int, int] = COLUMNS
+    ) -> None:
         super().__init__(parent)
+        self._columns = columns
         self._title = ElidedLabel(weight=SEMIBOLD)
         self._below = ElidedLabel(size=TextSize.SMALL, tone="muted")
         self.chip = Chip()
@@ -37,7 +45,7 @@ class OfferRow(QWidget):
         self._download = Label(size=TextSize.SMALL, tone="muted")
         for label in (self._size, self._download):
             label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        grid = offer_grid(self, ROW_HEIGHT)
+        grid = offer_grid(self, ROW_HEIGHT, columns)
         chip = QHBoxLayout()
         chip.addWidget(self.chip)
         chip.addStretch(1)
@@ -53,13 +61,15 @@ class OfferRow(QWidget):
             _lines(self._speed, self._waits),
             _lines(self._size, self._download),
         )
-        for column, cell in enumerate(cells):
-            grid.addWidget(_cell(cell, COLUMNS[column]), 0, column)
+        self._cells = [_cell(cell, columns[column]) for column, cell in enumerate(cells)]
+        for column, cell in enumerate(self._cells):
+            grid.addWidget(cell, 0, column)
 
     def show_offer(self, title: str, below: str, file: OfferedFile, words: FileWords) -> None:
         """Fill the row."""
         self._title.setText(title)
         self._below.setText(below)
+        self._below.setVisible(bool(below))
         self.chip.show_verdict(CHIPS[file.use], words.fit)
         self._spare.setText(words.spare)
         self._spare.setVisible(bool(words.spare))
@@ -68,24 +78,43 @@ class OfferRow(QWidget):
         for label in (self._speed, self._waits):
             label.setVisible(bool(words.decode))
         self._size.setText(words.size)
-        self._download.setText(words.download)
+        slim = self._columns is not COLUMNS
+        self._download.setText("" if slim and not file.lacks_disk else words.download)
+        self._download.setVisible(bool(self._download.text()))
         self._download.set_tone("warn" if file.lacks_disk else "muted")
         said = (title, below, words.sentence or words.fit, words.decode, words.size, words.download)
         self.setAccessibleName(". ".join(filter(None, said)))
         self.setToolTip("\n".join(filter(None, (words.details, words.note))))
+
+    def show_text(self, text: str) -> None:
+        """A sentence instead of a file."""
+        self._title.setText(text)
+        self._title.set_tone("muted")
+        for widget in (self._below, *self._cells[1:]):
+            widget.hide()
+        self._columns = (0, 0, 0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The size gives way before the name; the details have it."""
+        super().resizeEvent(event)
+        taken = sum(self._columns) + 3 * GAP + 2 * GAP
+        if any(self._columns):
+            self._cells[-1].setVisible(self.width() - taken >= LEAST_NAME)
 
     def title(self) -> str:
         """What the row is about."""
         return self._title.full_text()
 
 
-def offer_grid(holder: QWidget, height: int) -> QGridLayout:
+def offer_grid(
+    holder: QWidget, height: int, columns: tuple[int, int, int, int] = COLUMNS
+) -> QGridLayout:
     """The columns of a row, or of the head above the rows."""
     holder.setMinimumHeight(height)
     grid = QGridLayout(holder)
-    grid.setContentsMargins(16, 0, 16, 0)
-    grid.setHorizontalSpacing(16)
-    for column, width in enumerate(COLUMNS):
+    grid.setContentsMargins(GAP, 0, GAP, 0)
+    grid.setHorizontalSpacing(GAP)
+    for column, width in enumerate(columns):
         grid.setColumnStretch(column, 0 if width else 1)
     return grid
 

@@ -107,7 +107,7 @@ TEXTS: dict[str, Text] = {
     "forecast.fit.other": Text("Not forecast", "暂无预测"),
     "forecast.spare.in_vram": Text("{vram} to spare", "剩余 {vram}"),
     "forecast.spare.in_vram_and_ram": Text(
-        "{vram} of VRAM, {ram} of RAM to spare", "显存剩余 {vram}，内存剩余 {ram}"
+        "VRAM {vram}, RAM {ram} GiB to spare", "剩余显存 {vram}、内存 {ram} GiB"
     ),
     "forecast.spare.in_ram": Text("{ram} to spare", "剩余 {ram}"),
     "forecast.spare.lacks_vram": Text("{vram} of VRAM missing", "显存缺少 {vram}"),

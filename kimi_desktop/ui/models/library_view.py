@@ -80,7 +80,7 @@ class LibraryView(QScrollArea):
 
     def retranslate(self) -> None:
         """Set the words."""
-        self.header.set_title(self.tr("Models"))
+        self.header.set_title("")
         self.filter.setPlaceholderText(self.tr("Filter"))
         self.filter.set_label(self.tr("Filter the library"))
         self.refresh.set_label(
@@ -110,7 +110,7 @@ class LibraryView(QScrollArea):
         self.header.add(self.add)
         inside = QWidget()
         layout = QVBoxLayout(inside)
-        layout.setContentsMargins(24, 16, 24, 24)
+        layout.setContentsMargins(24, 12, 24, 24)
         layout.setSpacing(12)
         layout.addWidget(self.header)
         layout.addWidget(self._frame, 1)

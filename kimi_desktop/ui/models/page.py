@@ -1,7 +1,7 @@
-"""The Models page: the local library, its folders, and models that are one press away. Qt thread.
+"""The Models page: the local library and Discover, each behind a tab. Qt thread.
 
-The library is what exists now. Catalogue and download queue will be further views beside it, in
-the same place under the header.
+The library has its folders and the models that are one press away; Discover is made when it is
+first shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineStateChanged
 from kimi_desktop.base.events import Event
@@ -33,13 +33,17 @@ from kimi_desktop.models.types import (
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.model_picker import select_model
 from kimi_desktop.ui.models.details import DetailsPane
+from kimi_desktop.ui.models.discover_view import DiscoverView
 from kimi_desktop.ui.models.drop import DropVeil, dropped_file, dropped_folders
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.library_view import LibraryView
 from kimi_desktop.ui.models.rows import Row, is_running, rows_of
+from kimi_desktop.ui.widgets.label import SEMIBOLD, Label, TextSize
+from kimi_desktop.ui.widgets.tabs import Tabs
 
 DETAILS_WIDTH, LEAST_DETAILS = 320, 280
 DETAILS_SHARE = 0.3
+LIBRARY, DISCOVER = "library", "discover"
 
 
 class ModelsPage(QWidget):
@@ -52,11 +56,28 @@ class ModelsPage(QWidget):
         self.library = LibraryView(bridge)
         self.details = DetailsPane()
         self.veil = DropVeil(self)
-        layout = QHBoxLayout(self)
+        self.discover: DiscoverView | None = None
+        self._title = Label(size=TextSize.TITLE, weight=SEMIBOLD)
+        self.tabs = Tabs()
+        self.tabs.chosen.connect(self.show_tab)
+        self._library = QWidget()
+        side_by_side = QHBoxLayout(self._library)
+        side_by_side.setContentsMargins(0, 0, 0, 0)
+        side_by_side.setSpacing(0)
+        side_by_side.addWidget(self.library, 1)
+        side_by_side.addWidget(self.details)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._library)
+        top = QVBoxLayout()
+        top.setContentsMargins(24, 16, 24, 0)
+        top.setSpacing(4)
+        top.addWidget(self._title)
+        top.addWidget(self.tabs)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(self.library, 1)
-        layout.addWidget(self.details)
+        layout.addLayout(top)
+        layout.addWidget(self._stack, 1)
         self.setAcceptDrops(True)
         self._connect()
         self.retranslate()
@@ -104,9 +125,27 @@ class ModelsPage(QWidget):
 
     def retranslate(self) -> None:
         """Set the words."""
+        self._title.setText(self.tr("Models"))
+        self.tabs.set_tabs(((LIBRARY, self.tr("Library")), (DISCOVER, self.tr("Discover"))))
+        self.tabs.set_label(self.tr("Models"))
         self.library.retranslate()
         self.details.retranslate()
+        if self.discover is not None:
+            self.discover.retranslate()
         self._say_note()
+
+    def show_tab(self, key: str) -> None:
+        """Bring one of the views to the front."""
+        self.tabs.choose(key)
+        if key == DISCOVER:
+            if self.discover is None:
+                self.discover = DiscoverView(self._bridge)
+                self.discover.copy_wanted.connect(self._copy_text)
+                self._stack.addWidget(self.discover)
+            self._stack.setCurrentWidget(self.discover)
+            self.discover.appear()
+        else:
+            self._stack.setCurrentWidget(self._library)
 
     # what the user does
 
@@ -164,8 +203,11 @@ class ModelsPage(QWidget):
             self._bridge.navigation.tell(text.format(path=folder))
 
     def _copy(self, model: LocalModel) -> None:
-        QGuiApplication.clipboard().setText(str(model.path))
-        self._bridge.navigation.tell(self.tr("Copied: {path}").format(path=model.path))
+        self._copy_text(str(model.path))
+
+    def _copy_text(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self._bridge.navigation.tell(self.tr("Copied: {path}").format(path=text))
 
     def _choose_folder(self) -> None:
         name = QFileDialog.getExistingDirectory(self, self.tr("Folder with GGUF files"))
@@ -246,6 +288,7 @@ class ModelsPage(QWidget):
             self.library.header.set_note(text.format(count=len(services.folders)))
             return
         whole = [m for m in services.models if m.state is not ModelState.COMPANION]
+        self.tabs.set_count(LIBRARY, len(whole))
         size = format_file_size(sum(model.size_bytes for model in services.models))
         text = self.tr("{count} models, {size}").format(count=len(whole), size=size)
         self.library.header.set_note(text if whole else "")

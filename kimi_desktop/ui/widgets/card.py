@@ -85,18 +85,19 @@ class PageHeader(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._title = Label(size=TextSize.TITLE, weight=SEMIBOLD)
+        self._title.setContentsMargins(0, 0, 8, 0)
         self._note = ElidedLabel(tone="muted")
         self._layout = QHBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(8)
         self._layout.addWidget(self._title)
-        self._layout.addSpacing(8)
         self._layout.addWidget(self._note, 1)
         self.setMinimumHeight(CONTROL_HEIGHT)
 
     def set_title(self, title: str) -> None:
         """The page's name."""
         self._title.setText(title)
+        self._title.setVisible(bool(title))
 
     def set_note(self, note: str) -> None:
         """A muted word after it."""

@@ -121,7 +121,7 @@ def test_a_slow_machine_prefers_speed_to_quality() -> None:
 @pytest.mark.parametrize(
     ("found", "model", "fit", "spare"),
     [
-        (machine(), "kimi-k2.6", "Fits in VRAM + RAM", "of RAM to spare"),
+        (machine(), "kimi-k2.6", "Fits in VRAM + RAM", "GiB to spare"),
         (machine(), "moonlight-16b-a3b", "Fits in VRAM", "GiB to spare"),
         (LAPTOP, "moonlight-16b-a3b", "Fits in RAM", "GiB to spare"),
         (LAPTOP, "kimi-k2.6", "Disk-bound", "of RAM missing"),
