@@ -56,6 +56,10 @@
         <translation>结束原因：达到最大词元数</translation>
     </message>
     <message>
+        <source>stopped: the context is full</source>
+        <translation>已停止：上下文已满</translation>
+    </message>
+    <message>
         <source>stopped: by you</source>
         <translation>结束原因：由你停止</translation>
     </message>
@@ -440,6 +444,10 @@
     <message>
         <source>Custom</source>
         <translation>自定义</translation>
+    </message>
+    <message>
+        <source>Base model</source>
+        <translation>基础模型</translation>
     </message>
     <message>
         <source>From {low} to {high}.</source>

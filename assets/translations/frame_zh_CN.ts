@@ -169,6 +169,10 @@
 <context>
     <name>EngineState</name>
     <message>
+        <source>Warming up</source>
+        <translation>正在预热</translation>
+    </message>
+    <message>
         <source>Loading {percent}%</source>
         <translation>加载中 {percent}%</translation>
     </message>

@@ -181,6 +181,10 @@
         <translation>正在启动引擎</translation>
     </message>
     <message>
+        <source>Warming up: the first run of the model</source>
+        <translation>正在预热：模型首次运行</translation>
+    </message>
+    <message>
         <source>Loading the model into memory</source>
         <translation>正在把模型载入内存</translation>
     </message>

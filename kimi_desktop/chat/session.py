@@ -78,6 +78,8 @@ class AnswerSession:
         self._has_text = False
         self._has_reasoning = False
         self._finish: Finish | None = None
+        self._asked_tokens = 0
+        """The longest answer that was wanted; the room in the context may be less."""
         self._prompt_tokens = 0
         """As the engine tells while it reads the prompt: the context gauge needs it at once."""
         self._usage: Usage | None = None
@@ -98,6 +100,7 @@ class AnswerSession:
             context: Tokens that prompt and answer share, where known.
         """
         self._started = self._clock()
+        self._asked_tokens = request.sampling.max_tokens
         try:
             if context is not None and not surely_fits(request, context):
                 needed = await self._client.count_tokens(request)
@@ -115,7 +118,15 @@ class AnswerSession:
         if self._finish is None:
             lost = ChatError(ErrorCode.CHAT_CONNECTION_LOST, {"detail": "no end of the stream"})
             return self._end(Finish.FAILED, lost)
-        return self._end(self._finish, self._emptiness(request))
+        return self._end(self._reached(), self._emptiness(request))
+
+    def _reached(self) -> Finish:
+        """How it ended; a limit below the one that was asked for is the context's."""
+        assert self._finish is not None
+        tokens = self._usage.completion_tokens if self._usage else 0
+        if self._finish is Finish.LENGTH and 0 < tokens < self._asked_tokens:
+            return Finish.CONTEXT
+        return self._finish
 
     def _take(self, delta: Delta) -> None:
         now = self._clock()

@@ -25,9 +25,11 @@ USABLE = frozenset({EngineState.READY, EngineState.GENERATING})
 
 
 def state_word(status: EngineStatus) -> str:
-    """One word for the state; loading says how far."""
+    """One word for the state; loading says how far, and what comes after the last byte."""
     translate = QCoreApplication.translate
     if status.state is EngineState.LOADING and status.load_fraction is not None:
+        if status.load_fraction >= 1:
+            return translate("EngineState", "Warming up")
         word = translate("EngineState", "Loading {percent}%")
         return word.format(percent=round(status.load_fraction * 100))
     return {

@@ -64,21 +64,21 @@ def notice_words(entry: Entry) -> tuple[str, str]:
 
 
 def _finish_words(entry: Entry) -> str:
-    match entry.message.finish:
-        case Finish.GENERATING:
-            if entry.prefill is not None and not entry.message.text:
-                return translate(
-                    "AnswerWords", "reading the prompt, {done} of {total} tokens"
-                ).format(
-                    done=format_count(entry.prefill.done_tokens),
-                    total=format_count(entry.prefill.total_tokens),
-                )
-            return translate("AnswerWords", "generating")
-        case Finish.END:
-            return translate("AnswerWords", "stopped: end")
-        case Finish.LENGTH:
-            return translate("AnswerWords", "stopped: max tokens reached")
-        case Finish.STOPPED:
-            return translate("AnswerWords", "stopped: by you")
-        case Finish.FAILED:
-            return translate("AnswerWords", "stopped: failed")
+    if entry.message.finish is Finish.GENERATING:
+        return _under_way(entry)
+    return {
+        Finish.END: translate("AnswerWords", "stopped: end"),
+        Finish.LENGTH: translate("AnswerWords", "stopped: max tokens reached"),
+        Finish.CONTEXT: translate("AnswerWords", "stopped: the context is full"),
+        Finish.STOPPED: translate("AnswerWords", "stopped: by you"),
+        Finish.FAILED: translate("AnswerWords", "stopped: failed"),
+    }[entry.message.finish]
+
+
+def _under_way(entry: Entry) -> str:
+    if entry.prefill is None or entry.message.text:
+        return translate("AnswerWords", "generating")
+    return translate("AnswerWords", "reading the prompt, {done} of {total} tokens").format(
+        done=format_count(entry.prefill.done_tokens),
+        total=format_count(entry.prefill.total_tokens),
+    )

@@ -78,10 +78,11 @@ class SamplingSection(Section):
 
     def show_settings(self, settings: Settings) -> None:
         """What holds now; a field that is being typed in is left alone."""
+        holds = SAMPLING[Preset.BASE_DEMO] if self._demo else settings.chat
         for option in OPTIONS:
             field = self.fields[option.name]
             if not field.hasFocus():
-                field.setText(option.show(getattr(settings.chat, option.name)))
+                field.setText(option.show(getattr(holds, option.name)))
                 field.set_error("")
         self._show_preset(settings.chat)
 
@@ -92,6 +93,7 @@ class SamplingSection(Section):
             field.setEnabled(not demo)
         self.preset.setEnabled(not demo)
         self._note.setVisible(demo)
+        self.show_settings(self._bridge.settings)
 
     def menu(self) -> QMenu:
         """The presets; deleted when it closes."""
@@ -133,7 +135,8 @@ class SamplingSection(Section):
     def _show_preset(self, chat: ChatSettings) -> None:
         names = self._names()
         fitting = [names[preset] for preset in OFFERED if self._matches(chat, preset)]
-        self.preset.setText(fitting[0] if fitting else self.tr("Custom"))
+        own = self.tr("Base model") if self._demo else self.tr("Custom")
+        self.preset.setText(fitting[0] if fitting and not self._demo else own)
 
     def _open_menu(self) -> None:
         corner = self.preset.rect().bottomLeft()

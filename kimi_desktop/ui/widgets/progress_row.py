@@ -16,6 +16,8 @@ from kimi_desktop.ui.widgets.gauge import Gauge
 from kimi_desktop.ui.widgets.label import MEDIUM, Label, TextSize
 
 WINDOW_S = 5.0
+SURE_AFTER_S = 1.5
+"""The first second is the page cache or a slow start: a time left from it is off by a lot."""
 
 
 class RateMeter:
@@ -49,8 +51,10 @@ class RateMeter:
         return (last - first) / (last_at - first_at)
 
     def seconds_left(self, total: float) -> float | None:
-        """At this rate; None when it is not known."""
+        """At this rate; None when it is not known, or known too short to be believed."""
         rate = self.rate
+        if rate is not None and self._seen[-1][0] - self._seen[0][0] < SURE_AFTER_S:
+            return None
         return None if rate is None else max(0.0, (total - self._seen[-1][1]) / rate)
 
 

@@ -123,7 +123,12 @@ class StartStep(Step):
             self._began_at, self._took_s = time.monotonic(), None
             self.progress.begin(self.tr("Starting the engine"))
         elif status.state is EngineState.LOADING:
-            self.progress.set_title(self.tr("Loading the model into memory"))
+            warming = status.load_fraction is not None and status.load_fraction >= 1
+            self.progress.set_title(
+                self.tr("Warming up: the first run of the model")
+                if warming
+                else self.tr("Loading the model into memory")
+            )
             model = self.model()
             if status.load_fraction is not None and model is not None:
                 total = model.size_bytes

@@ -238,6 +238,12 @@ def test_the_meter_measures_over_five_seconds():
         meter.add(100.0 * second if second < 6 else 500 + 10.0 * (second - 5))
     assert meter.rate == 10.0
     assert meter.seconds_left(660) == 10.0
+    meter.reset()
+    meter.add(0)
+    now[0] += 0.5
+    meter.add(500)
+    assert meter.rate == 1000
+    assert meter.seconds_left(100_000) is None  # half a second says nothing about minutes
     meter.add(5)  # a new file
     assert meter.rate is None
 

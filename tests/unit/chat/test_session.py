@@ -191,6 +191,18 @@ def test_finish_reasons(heard: Listener, reason: str, finish: Finish) -> None:
     assert ended.finish is finish
 
 
+@pytest.mark.parametrize(
+    ("tokens", "finish"), [(49, Finish.CONTEXT), (50, Finish.LENGTH), (0, Finish.LENGTH)]
+)
+def test_a_limit_below_the_wanted_one_is_the_contexts(
+    heard: Listener, tokens: int, finish: Finish
+) -> None:
+    """The request of these tests asks for 50 tokens; 0 = the engine did not count."""
+    steps = [Delta(content="x"), Delta(finish_reason="length")]
+    ended = run(heard, ScriptedClient(*steps, Delta(usage=Usage(completion_tokens=tokens))))
+    assert ended.finish is finish
+
+
 def test_a_failure_keeps_the_text(heard: Listener) -> None:
     error = BackendError(ErrorCode.ENGINE_KILLED)
     ended = run(heard, ScriptedClient(Delta(content="so far"), error))
@@ -206,13 +218,13 @@ def test_a_stream_without_an_end_is_a_lost_connection(heard: Listener) -> None:
 
 
 def test_a_budget_spent_on_thinking_is_said(heard: Listener) -> None:
-    usage = Usage(completion_tokens=49)
+    usage = Usage(completion_tokens=50)
     steps = [Delta(reasoning="hm"), Delta(finish_reason="length"), Delta(usage=usage)]
     ended = run(heard, ScriptedClient(*steps))
     assert ended.finish is Finish.LENGTH
     assert ended.error is not None
     assert ended.error.code is ErrorCode.CHAT_ONLY_THINKING
-    assert ended.error.params == {"max_tokens": 49}
+    assert ended.error.params == {"max_tokens": 50}
     ended = run(heard, ScriptedClient(*steps[:2]))
     assert ended.error is not None
     assert ended.error.params == {"max_tokens": 50}
