@@ -146,7 +146,7 @@ def test_a_prompt_beyond_the_context_is_not_sent(make: Make, heard: Heard) -> No
 
 def test_an_answer_at_the_edge_of_the_context(make: Make, heard: Heard) -> None:
     message = ask(make(), heard, "forever " + "word " * 600)
-    assert message.finish is Finish.LENGTH
+    assert message.finish is Finish.CONTEXT
     assert message.text.startswith("Round")
 
 
