@@ -36,7 +36,14 @@ from kimi_desktop.planner.host_settings import threads_for
 from kimi_desktop.planner.limits import speed_limits
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan
-from kimi_desktop.planner.plan_types import Plan, Profile, Sibling, Wishes
+from kimi_desktop.planner.plan_types import (
+    Alternative,
+    Plan,
+    Profile,
+    Remedy,
+    Sibling,
+    Wishes,
+)
 from kimi_desktop.planner.profiles import RULES
 from kimi_desktop.planner.speed import forecast_speed
 from kimi_desktop.planner.speed_setup import plan_input, speed_rule
@@ -132,14 +139,15 @@ class LoadPlanner:
     # plans
 
     def find(
-        self, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel] = ()
+        self, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel] | None = None
     ) -> Operation[PricedLoad]:
         """Search the best plan.
 
         Args:
             model: what to load.
             wishes: of the user.
-            others: models of the same family, offered when this one does not fit.
+            others: models of the same family, offered when this one does not fit; None = it is
+                not asked what would help then.
 
         Raises (from the operation):
             PlanError: a wish that no engine can fulfil; no header, or no look at the machine yet.
@@ -147,7 +155,22 @@ class LoadPlanner:
         begin = self._begin(model)
         machine = self._machine()
         wanted = self._for_engine(wishes, begin)
-        return self._io.pool(self._search, model, wanted, tuple(others), begin, machine)
+        return self._io.pool(self._search, model, wanted, others, begin, machine)
+
+    def find_remedies(
+        self, priced: PricedLoad, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel]
+    ) -> Operation[PricedLoad]:
+        """The same load of the user's own, with what would make it fit.
+
+        Args:
+            priced: from ``price``; it does not fit.
+            model: what to load.
+            wishes: the user's settings as wishes, the layers included.
+            others: models of the same family.
+        """
+        machine = self._machine()
+        wanted = self._for_engine(wishes, priced.settings)
+        return self._io.pool(self._search_remedies, priced, model, wanted, tuple(others), machine)
 
     def price(self, settings: LoadSettings, model: LocalModel, profile: Profile) -> PricedLoad:
         """What is forecast of settings as they are.
@@ -225,21 +248,36 @@ class LoadPlanner:
         self,
         model: LocalModel,
         wishes: Wishes,
-        others: tuple[LocalModel, ...],
+        others: Sequence[LocalModel] | None,
         begin: LoadSettings,
         machine: Machine | None,
     ) -> PricedLoad:
         shape, known = self._known(model, machine)
-        siblings = [
-            Sibling(other.facts.quantization, other.size_bytes, shape_of(other.facts), other.id)
-            for other in others
-            if other.id != model.id and other.facts is not None and is_plannable(other)
-        ]
-        plan = find_plan(shape, known, wishes, siblings=siblings)
+        siblings = _siblings(model, others or ())
+        helps = others is not None
+        plan = find_plan(shape, known, wishes, siblings=siblings, with_remedies=helps)
         settings = settings_of(plan, begin, known)
         if wishes.n_gpu_layers is None and wishes.n_cpu_moe is None:
             self._note_found(settings, wishes)
         return _priced(shape, known, settings, plan)
+
+    def _search_remedies(
+        self,
+        priced: PricedLoad,
+        model: LocalModel,
+        wishes: Wishes,
+        others: Sequence[LocalModel],
+        machine: Machine | None,
+    ) -> PricedLoad:
+        shape, known = self._known(model, machine)
+        plan = find_plan(shape, known, wishes, siblings=_siblings(model, others))
+        found = plan.alternatives
+        if plan.fits:  # the same layers, spread better over the GPUs
+            seconds = plan.seconds_per_token
+            found = (Alternative(Remedy.SPREAD, {}, seconds, wishes), *found)
+        return dataclasses.replace(
+            priced, plan=dataclasses.replace(priced.plan, alternatives=found)
+        )
 
     def _note_found(self, settings: LoadSettings, wishes: Wishes) -> None:
         with self._lock:
@@ -247,6 +285,14 @@ class LoadPlanner:
             self._found.move_to_end(settings)
             while len(self._found) > FOUND_KEPT:
                 self._found.popitem(last=False)
+
+
+def _siblings(model: LocalModel, others: Sequence[LocalModel]) -> list[Sibling]:
+    return [
+        Sibling(other.facts.quantization, other.size_bytes, shape_of(other.facts), other.id)
+        for other in others
+        if other.id != model.id and other.facts is not None and is_plannable(other)
+    ]
 
 
 def _priced(shape: ModelShape, machine: Machine, settings: LoadSettings, plan: Plan) -> PricedLoad:

@@ -93,6 +93,8 @@ class Remedy(StrEnum):
     MORE_RAM = "more_ram"
     AUTO = "auto"
     """Leave the layers to the planner."""
+    SPREAD = "spread"
+    """The same layers, spread otherwise over the GPUs."""
 
 
 @dataclass(frozen=True, slots=True)

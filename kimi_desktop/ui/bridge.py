@@ -179,12 +179,22 @@ class PlanService(Protocol):
         """
 
     def find(
-        self, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel] = ()
+        self, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel] | None = None
     ) -> Operation[PricedLoad]:
-        """Search the best plan; ``others`` are offered when the model does not fit.
+        """Search the best plan.
+
+        ``others`` of the family are offered when the model does not fit; None asks for no help.
 
         Raises (from the operation):
             PlanError: a wish that no engine can fulfil; no header, or no look at the machine yet.
+        """
+
+    def find_remedies(
+        self, priced: PricedLoad, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel]
+    ) -> Operation[PricedLoad]:
+        """The same load of the user's own, with what would make it fit.
+
+        ``wishes`` are the user's settings as wishes, the layers included.
         """
 
     def price(self, settings: LoadSettings, model: LocalModel, profile: Profile) -> PricedLoad:

@@ -296,6 +296,7 @@ TEXTS: dict[str, Text] = {
         "closing programs: they hold {others} of RAM", "关闭占用 {others} 内存的其他程序"
     ),
     "plan.remedy.more_ram": Text("{size} more RAM", "增加 {size} 内存"),
+    "plan.remedy.spread": Text("spreading the layers anew", "重新分配各层"),
     "plan.remedy.auto": Text("leaving the layers to the planner", "让规划器分配各层"),
     # the same for a list of changes: a title, and what it means
     "plan.tight": Text("Fits, tight", "放得下，余量小"),
@@ -325,4 +326,8 @@ TEXTS: dict[str, Text] = {
     "plan.change.more_ram.detail": Text("then it fits as it is", "之后无需改动即可放下"),
     "plan.change.auto": Text("Auto", "自动"),
     "plan.change.auto.detail": Text("the planner places the layers", "由规划器分配各层"),
+    "plan.change.spread": Text("Spread anew", "重新分配"),
+    "plan.change.spread.detail": Text(
+        "the same layers, split otherwise over the GPUs", "层数不变，在各 GPU 间重新分配"
+    ),
 }

@@ -234,12 +234,36 @@ def test_what_does_not_fit_comes_with_ways_out_that_fit(bench: Bench) -> None:
 def test_every_way_out_of_a_users_own_placement_fits(bench: Bench) -> None:
     bench.site = machine(gpus=(gpu(0, 24),))
     wishes = Wishes(context=131_072, n_gpu_layers=62, n_cpu_moe=58)
-    priced = bench.planner.find(KIMI, wishes).result()
+    priced = bench.planner.find(KIMI, wishes, ()).result()
     assert not priced.plan.fits
     ways = [each for each in priced.plan.alternatives if each.wishes is not None]
     assert Remedy.AUTO in {each.remedy for each in ways}
     for way in ways:
         assert bench.planner.find(KIMI, way.wishes).result().plan.fits  # type: ignore[arg-type]
+
+
+def test_ways_out_of_settings_as_they_are(bench: Bench) -> None:
+    bench.site = machine(gpus=(gpu(0, 24), gpu(1, 24)))
+    begin = bench.planner.settings_for(KIMI)
+    lopsided = dataclasses.replace(
+        begin, n_cpu_moe=61, overrides=(), gpus=None, tensor_split=(1.0, 61.0), context=262_144
+    )
+    priced = bench.planner.price(lopsided, KIMI, Profile.SAFE)
+    assert not priced.plan.fits
+    wishes = Wishes(context=262_144, n_gpu_layers=62, n_cpu_moe=61, cache_type="f16")
+    helped = bench.planner.find_remedies(priced, KIMI, wishes, (SMALLER,)).result()
+    assert helped.plan.forecast == priced.plan.forecast
+    assert helped.plan.alternatives[0].remedy is Remedy.SPREAD
+    assert bench.planner.find(KIMI, helped.plan.alternatives[0].wishes).result().plan.fits
+
+    tight = dataclasses.replace(lopsided, n_cpu_moe=10)
+    priced = bench.planner.price(tight, KIMI, Profile.SAFE)
+    wishes = dataclasses.replace(wishes, n_cpu_moe=10)
+    helped = bench.planner.find_remedies(priced, KIMI, wishes, ()).result()
+    assert Remedy.AUTO in {each.remedy for each in helped.plan.alternatives}
+    for words in bench.planner.words(helped, Language.EN).remedies:
+        assert words.title
+        assert words.detail
 
 
 def test_a_wish_of_a_users_own_layers_is_no_plan_of_the_planners(bench: Bench) -> None:
