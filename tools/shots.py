@@ -46,9 +46,10 @@ from PySide6.QtCore import QSize  # noqa: E402 - after the platform is chosen
 from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
-from kimi_desktop.backends.types import EngineFacts  # noqa: E402
+from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
 from kimi_desktop.base.errors import BackendError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
+from kimi_desktop.machine.types import Machine  # noqa: E402
 from kimi_desktop.ui.bridge import Bridge  # noqa: E402
 from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
 from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
@@ -57,6 +58,7 @@ from kimi_desktop.ui.models.page import ModelsPage  # noqa: E402
 from kimi_desktop.ui.navigation import PAGES  # noqa: E402
 from kimi_desktop.ui.overlay_host import OverlayHost  # noqa: E402
 from kimi_desktop.ui.pages import standard_pages  # noqa: E402
+from kimi_desktop.ui.plan.page import PlanPage  # noqa: E402
 from kimi_desktop.ui.theme import Theme  # noqa: E402
 from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
 from tests.support import scripted_data  # noqa: E402
@@ -170,9 +172,11 @@ def shoot_pages(studio: Studio, look: Look) -> None:
     for name in PAGES:
         if not studio.wants(name):
             continue
-        sizes = (("", NORMAL), ("-1920x1080", LARGE)) if name == "chat" else (("", NORMAL),)
+        sizes = (
+            (("", NORMAL), ("-1920x1080", LARGE)) if name in ("chat", "plan") else (("", NORMAL),)
+        )
         for suffix, size in sizes:
-            services = lived_in(studio.home(), zh=look.chinese)
+            services = lived_in(studio.home(), zh=look.chinese, real=True)
             if name == "serve":
                 services.serve.switch_on()
             with studio.window(services, look, name, size) as (window, bridge):
@@ -202,6 +206,72 @@ def shoot_discover(studio: Studio, look: Look) -> None:
                 view.search.setText("48B A3B")
                 view.go.click()
             studio.take(window, name, look)
+
+
+def _eight_gpus() -> Machine:
+    """A server with unequal cards, one of them too small to help."""
+    box = scripted_data.two_gpu_box()
+    card = box.gpus[0]
+    names = ["NVIDIA RTX PRO 6000"] * 2 + ["NVIDIA L40S"] * 3 + ["NVIDIA GeForce RTX 4090"] * 2
+    sizes = [96, 96, 48, 48, 48, 24, 24, 8]
+    gpus = tuple(
+        dataclasses.replace(
+            card,
+            index=index,
+            uuid=f"GPU-0000-{index}",
+            name=name,
+            vram_total_bytes=size * 2**30,
+            vram_free_bytes=size * 2**30 - 600 * 2**20,
+        )
+        for index, (name, size) in enumerate(
+            zip([*names, "NVIDIA GeForce RTX 4060"], sizes, strict=True)
+        )
+    )
+    return dataclasses.replace(box, gpus=gpus)
+
+
+def _small_box() -> Machine:
+    """One card of 24 GiB and 256 GiB of memory."""
+    box = scripted_data.two_gpu_box()
+    card = dataclasses.replace(
+        box.gpus[0],
+        name="NVIDIA GeForce RTX 4090",
+        vram_total_bytes=24 * 2**30,
+        vram_free_bytes=24 * 2**30 - 600 * 2**20,
+    )
+    memory = dataclasses.replace(box.memory, total_bytes=256 * 2**30, available_bytes=247 * 2**30)
+    return dataclasses.replace(box, gpus=(card,), memory=memory)
+
+
+def shoot_plan(studio: Studio, look: Look) -> None:
+    """The Plan page where nothing fits, with eight GPUs, by hand, and after a failed start."""
+    machines = {
+        "plan-no-fit": _small_box(),
+        "plan-8gpus": _eight_gpus(),
+        "plan-manual": scripted_data.two_gpu_box(),
+        "plan-failed": scripted_data.two_gpu_box(),
+    }
+    for name, machine in machines.items():
+        for suffix, size in (("", NORMAL), ("-1920x1080", LARGE)):
+            if not studio.wants(name):
+                continue
+            services = lived_in(studio.home(), zh=look.chinese, real=True)
+            services.machine.set_machine(machine)
+            services.engine.set_state(EngineState.STOPPED)
+            with studio.window(services, look, "plan", size) as (window, _):
+                page = window.page("plan")
+                assert isinstance(page, PlanPage)
+                if name == "plan-manual":
+                    page.choices.placement.expert_layers.set_value(20)
+                    studio.settle()
+                    studio.settle()
+                if name == "plan-failed":
+                    error = BackendError(
+                        ErrorCode.ENGINE_OUT_OF_MEMORY,
+                        {"detail": "GPU 0, 5,648 MiB could not be allocated"},
+                    )
+                    services.engine.set_failed(services.models.models[1], error)
+                studio.take(window, f"{name}{suffix}", look)
 
 
 def shoot_wizard(studio: Studio, look: Look) -> None:
@@ -284,6 +354,7 @@ def main(wanted: list[str]) -> int:
         studio.language.choose(look.language)
         shoot_pages(studio, look)
         shoot_discover(studio, look)
+        shoot_plan(studio, look)
         shoot_wizard(studio, look)
         shoot_failure(studio, look)
         shoot_overlays(studio, look)

@@ -168,6 +168,10 @@ class EngineService(Protocol):
 class PlanService(Protocol):
     """Plans for the library's models. Pricing takes about 1 ms, a search runs in the pool."""
 
+    @property
+    def profile(self) -> Profile:
+        """Of models for which none was chosen."""
+
     def choices(self, model: LocalModel) -> PlanChoices:
         """What the user chose for this model, else Auto without any wish."""
 

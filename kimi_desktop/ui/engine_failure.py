@@ -51,9 +51,11 @@ class EngineFailurePanel(QWidget):
 
     shown_changed = Signal(bool)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None, *, here: str = "") -> None:
+        """``here`` is the page it stands on: a way out that leads there is left out."""
         super().__init__(parent)
         self._bridge = bridge
+        self._here = here
         self._failed_at = ""
         self.panel = FailurePanel()
         self.panel.log_wanted.connect(bridge.navigation.show_log)
@@ -181,12 +183,14 @@ class EngineFailurePanel(QWidget):
             lambda: go.show_page("settings"),
         )
         if code in OTHER_MODEL:
-            return [other, again]
-        if code in OTHER_BINARY:
-            return [binary, again]
-        if code is ErrorCode.ENGINE_OUT_OF_MEMORY:
-            return [lighter, other, again]
-        return [again, lighter, other]
+            fixes = [other, again]
+        elif code in OTHER_BINARY:
+            fixes = [binary, again]
+        elif code is ErrorCode.ENGINE_OUT_OF_MEMORY:
+            fixes = [lighter, other, again]
+        else:
+            fixes = [again, lighter, other]
+        return [fix for fix in fixes if fix is not lighter or self._here != "plan"]
 
     def _restart(self) -> None:
         self._bridge.navigation.start_engine(self._bridge.services.engine.status.settings)

@@ -1,97 +1,47 @@
-"""What is folded away: batch, micro-batch, threads. Qt thread."""
+"""What is folded away: batch, micro-batch, threads, how weights are held. Qt thread."""
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
-from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.backends.types import LoadSettings, PlanChoices
 from kimi_desktop.base.units import format_count
-from kimi_desktop.ui import icons
+from kimi_desktop.machine.types import Cpu
+from kimi_desktop.planner.plan_types import LoadMode
 from kimi_desktop.ui.plan.choices import BATCHES
-from kimi_desktop.ui.theme import color, tokens, ui_font
-from kimi_desktop.ui.tokens import BODY_PX, SMALL_PX
 from kimi_desktop.ui.widgets.field import LabeledField, Select
-from kimi_desktop.ui.widgets.focus import Focusable
-from kimi_desktop.ui.widgets.painting import painter_on
-
-CHEVRON = 16
-FOLD_HEIGHT = 28
-
-
-class Fold(Focusable, QPushButton):
-    """A chevron, a word and a muted summary; opens and closes what is below it."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._summary = ""
-        self.setCheckable(True)
-        self.setAutoDefault(True)
-        self.setFixedHeight(FOLD_HEIGHT)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-
-    def set_texts(self, word: str, summary: str) -> None:
-        """The word, and what is folded away in short."""
-        self.setText(word)
-        self._summary = summary
-        self.setAccessibleName(word)
-        self.setAccessibleDescription(summary)
-        self.update()
-
-    def summary(self) -> str:
-        """The muted text."""
-        return self._summary
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Chevron, word, summary."""
-        del event
-        t = tokens()
-        painter = painter_on(self)
-        ink = t.text if self.underMouse() else t.muted
-        name = "chevron-down" if self.isChecked() else "chevron-right"
-        icons.paint(painter, name, QPoint(0, (self.height() - CHEVRON) // 2), CHEVRON, ink)
-        font = ui_font(BODY_PX)
-        painter.setFont(font)
-        painter.setPen(color(ink))
-        x = CHEVRON + 8
-        place = self.rect().adjusted(x, 0, 0, 0)
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.text())
-        x += QFontMetrics(font).horizontalAdvance(self.text()) + 8
-        small = ui_font(SMALL_PX)
-        painter.setFont(small)
-        painter.setPen(color(t.muted))
-        place = self.rect().adjusted(x, 0, 0, 0)
-        shown = QFontMetrics(small).elidedText(
-            self._summary, Qt.TextElideMode.ElideRight, place.width()
-        )
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, shown)
-        painter.end()
+from kimi_desktop.ui.widgets.fold import Fold
 
 
 class AdvancedSection(QWidget):
-    """``changed`` fires after the user changed something; ``apply_to`` has the result."""
+    """``changed`` has a field of the plan and its value, None for automatic."""
 
-    changed = Signal()
+    changed = Signal(str, object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._physical_cores: int | None = None
+        self._choices: PlanChoices | None = None
         self._settings: LoadSettings | None = None
+        self._cpu: Cpu | None = None
         self.fold = Fold()
-        self.batch = Select()
-        self.micro_batch = Select()
-        self.threads = Select()
-        self._fields = [LabeledField(s) for s in (self.batch, self.micro_batch, self.threads)]
+        self.batch, self.micro_batch, self.threads, self.load_mode = (Select() for _ in range(4))
+        self._fields = {
+            "n_batch": LabeledField(self.batch),
+            "n_ubatch": LabeledField(self.micro_batch),
+            "n_threads": LabeledField(self.threads),
+            "load_mode": LabeledField(self.load_mode),
+        }
         self._body = QWidget()
-        row = QHBoxLayout(self._body)
-        row.setContentsMargins(0, 4, 0, 0)
-        row.setSpacing(16)
-        for field in self._fields:
-            row.addWidget(field, 1, Qt.AlignmentFlag.AlignTop)
+        grid = QGridLayout(self._body)
+        grid.setContentsMargins(0, 4, 0, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(12)
+        for place, field in enumerate(self._fields.values()):
+            grid.addWidget(field, place // 2, place % 2, Qt.AlignmentFlag.AlignTop)
+            grid.setColumnStretch(place % 2, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
@@ -99,79 +49,96 @@ class AdvancedSection(QWidget):
         layout.addWidget(self._body)
         self._body.hide()
         self.fold.toggled.connect(self._body.setVisible)
-        for select in (self.batch, self.micro_batch, self.threads):
-            select.activated.connect(self._on_activated)
-        self.retranslate()
+        for name, field in self._fields.items():
+            select = field.control
+            assert isinstance(select, Select)
+            select.activated.connect(lambda _, n=name, s=select: self._on_activated(n, s))
 
-    def show_settings(
-        self, settings: LoadSettings, physical_cores: int | None, logical_cores: int | None
+    def show_plan(
+        self, choices: PlanChoices, settings: LoadSettings | None, cpu: Cpu | None
     ) -> None:
-        """Show a plan; threads go up to the logical cores where they are known."""
-        self._settings = settings
-        self._physical_cores = physical_cores
-        for select, value in (
-            (self.batch, settings.n_batch),
-            (self.micro_batch, settings.n_ubatch),
-        ):
-            sizes = sorted({*BATCHES, value})
-            _fill(select, [(format_count(size), size) for size in sizes], value)
-        most = max(logical_cores or 1, settings.n_threads or 1)
-        choices: list[tuple[str, int]] = [(self._automatic(), 0)]
-        choices += [(format_count(count), count) for count in range(1, most + 1)]
-        _fill(self.threads, choices, settings.n_threads or 0)
-        self._say()
-
-    def apply_to(self, settings: LoadSettings) -> LoadSettings:
-        """The plan with what is chosen here."""
-        return dataclasses.replace(
-            settings,
-            n_batch=self.batch.currentData(),
-            n_ubatch=self.micro_batch.currentData(),
-            n_threads=self.threads.currentData() or None,
-        )
+        """Show what is planned; threads go up to the logical cores where they are known."""
+        self._choices, self._settings, self._cpu = choices, settings, cpu
+        self._fill_all()
 
     def retranslate(self) -> None:
         """Set the words."""
-        names = (self.tr("Batch"), self.tr("Micro-batch"), self.tr("Threads"))
-        for field, name in zip(self._fields, names, strict=True):
-            field.set_label(name)
-        if self.threads.count():
-            self.threads.setItemText(0, self._automatic())
-        self._say()
+        names = {
+            "n_batch": self.tr("Batch"),
+            "n_ubatch": self.tr("Micro-batch"),
+            "n_threads": self.tr("Threads"),
+            "load_mode": self.tr("Weights in RAM"),
+        }
+        for name, field in self._fields.items():
+            field.set_label(names[name])
+        self._fill_all()
 
-    def _automatic(self) -> str:
-        if self._physical_cores is None:
-            return self.tr("Automatic")
-        return self.tr("Automatic ({count})").format(count=self._physical_cores)
-
-    def _say(self) -> None:
-        if self._settings is None:
+    def _fill_all(self) -> None:
+        settings = self._settings
+        if settings is None or self._choices is None:
             self.fold.set_texts(self.tr("Advanced"), "")
             return
-        threads = self._settings.n_threads or self._physical_cores
+        for select, name in ((self.batch, "n_batch"), (self.micro_batch, "n_ubatch")):
+            size = getattr(settings, name)
+            sizes = sorted({*BATCHES, size})
+            items = [(format_count(each), each) for each in sizes]
+            self._fill(select, name, items, format_count(size))
+        cores = self._cpu.usable_cores if self._cpu else 1
+        count = settings.n_threads or 0
+        items = [(format_count(each), each) for each in range(1, max(cores, count) + 1)]
+        self._fill(self.threads, "n_threads", items, format_count(count) if count else "")
+        mode = settings.load_mode
+        names = self._mode_names()
+        modes = [(names[each], each) for each in LoadMode]
+        self._fill(self.load_mode, "load_mode", modes, names[mode] if mode else "")
+        self._say(settings)
+
+    def _fill(
+        self, select: Select, name: str, items: Sequence[tuple[str, object]], found: str
+    ) -> None:
+        """Put the items in; the first leaves the choice to the planner (or to the engine)."""
+        assert self._choices is not None  # callers looked
+        own = self._choices.settings
+        wished = getattr(own if own is not None else self._choices.wishes, name)
+        is_open = own is None or name in ("n_threads", "load_mode")
+        automatic = self.tr("Automatic")
+        if own is None and found:
+            automatic = self.tr("Automatic ({value})").format(value=found)
+        choices = [(automatic, None), *items] if is_open else items
+        there = [(select.itemText(at), select.itemData(at)) for at in range(select.count())]
+        if there != choices:
+            select.clear()
+            for text, key in choices:
+                select.addItem(text, key)
+        place = next((at for at, (_, key) in enumerate(choices) if key == wished), 0)
+        select.setCurrentIndex(place)
+
+    def _mode_names(self) -> dict[LoadMode, str]:
+        return {
+            LoadMode.MMAP: self.tr("Mapped from the file"),
+            LoadMode.NONE: self.tr("Copied (no mmap)"),
+            LoadMode.LOCKED: self.tr("Mapped and locked"),
+        }
+
+    def _say(self, settings: LoadSettings) -> None:
+        physical = self._cpu.usable_physical_cores if self._cpu else None
+        threads = settings.n_threads or physical
         parts = [
-            self.tr("batch {count}").format(count=format_count(self._settings.n_batch)),
-            self.tr("micro-batch {count}").format(count=format_count(self._settings.n_ubatch)),
+            self.tr("batch {count}").format(count=format_count(settings.n_batch)),
+            self.tr("micro-batch {count}").format(count=format_count(settings.n_ubatch)),
         ]
         if threads:
             parts.append(self.tr("{count} threads").format(count=threads))
+        if settings.load_mode is not None:
+            parts.append(self._mode_names()[settings.load_mode])
         self.fold.set_texts(self.tr("Advanced"), " · ".join(parts))
-        over = self._settings.n_ubatch > self._settings.n_batch
-        self._fields[1].set_note(self.tr("The batch limits it.") if over else "")
-        crowded = bool(self._physical_cores and threads and threads > self._physical_cores)
-        self._fields[2].set_note(
+        over = settings.n_ubatch > settings.n_batch
+        note = self.tr("The batch limits it.") if over else ""
+        self._fields["n_ubatch"].set_note(note)
+        crowded = bool(physical and threads and threads > physical)
+        self._fields["n_threads"].set_note(
             self.tr("More than physical cores: decode gets slower.") if crowded else ""
         )
 
-    def _on_activated(self) -> None:
-        self.changed.emit()
-
-
-def _fill(select: Select, choices: list[tuple[str, int]], value: int) -> None:
-    """Put the items in, unless they are there, and choose one."""
-    there = [(select.itemText(place), select.itemData(place)) for place in range(select.count())]
-    if there != choices:
-        select.clear()
-        for text, key in choices:
-            select.addItem(text, key)
-    select.choose(value)
+    def _on_activated(self, name: str, select: Select) -> None:
+        self.changed.emit(name, select.currentData())

@@ -1,24 +1,23 @@
-"""The right of the Plan page: verdict, memory per device, what is known, command line. Qt."""
+"""The right of the Plan page: verdict, memory, speed, command line, changes, reasons. Qt."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from kimi_desktop.backends.types import PlanWords, PricedLoad
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import describe_error
-from kimi_desktop.base.units import format_count, format_file_size, format_gib
-from kimi_desktop.machine.types import Machine
-from kimi_desktop.planner.types import DeviceMemory, LoadForecast
 from kimi_desktop.ui.language import language
-from kimi_desktop.ui.plan.choice_panel import Plan
+from kimi_desktop.ui.plan.change_list import ChangeList
 from kimi_desktop.ui.plan.command_view import CommandView
-from kimi_desktop.ui.plan.device_view import DeviceView
-from kimi_desktop.ui.plan.verdict import Answer
+from kimi_desktop.ui.plan.device_list import DeviceList
+from kimi_desktop.ui.plan.reasons import Reasons
+from kimi_desktop.ui.plan.speed_view import SpeedView
+from kimi_desktop.ui.plan.verdict import chip_words, verdict_of
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
 from kimi_desktop.ui.widgets.card import Divider, Heading
 from kimi_desktop.ui.widgets.chip import Chip, Verdict
@@ -29,12 +28,14 @@ COPIED_MS = 1500
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class Answer:
     """A plan with everything that is said about it."""
 
-    plan: Plan
-    forecast: LoadForecast
-    answer: Answer
+    model_id: str
+    priced: PricedLoad | None
+    """None: there is no forecast, and ``error`` says why."""
+    words: PlanWords | None
+    error: KimiError | None
     command: tuple[str, ...]
     command_error: KimiError | None
     """Why there is no command."""
@@ -43,29 +44,34 @@ class Priced:
 
 
 class AnswerPanel(QWidget):
-    """``start_wanted`` fires when the user wants the plan carried out."""
+    """``start_wanted``: carry the plan out. ``change_wanted``: plan with a change of the list."""
 
     start_wanted = Signal()
+    change_wanted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._priced: Priced | None = None
-        self._machine: Machine | None = None
+        self._answer: Answer | None = None
         self.chip = Chip()
         self.estimate = Chip()
         self.start = Button(kind=ButtonKind.PRIMARY, icon="play")
         self.anyway = CheckBox()
+        self.failure = QVBoxLayout()
+        """Where the page puts what went wrong."""
         self.sentence = Label(size=TextSize.HEADING, weight=SEMIBOLD, wrap=True)
-        self.advice = Label(tone="muted", wrap=True)
-        self.advice.hide()
-        self._devices: list[DeviceView] = []
-        self._device_box = QVBoxLayout()
-        self._facts = _Facts()
+        self.detail = Label(tone="muted", wrap=True)
+        self.changes_title = Heading()
+        self.changes = ChangeList()
+        self.devices = DeviceList()
+        self.speed = SpeedView()
         self._command_title = Heading()
         self.command = CommandView()
         self.no_command = Label(tone="bad", wrap=True)
         self.no_command.hide()
         self.copy = Button(icon="copy", small=True)
+        self.reasons = Reasons()
+        self._forecast = QWidget()
+        """What needs a forecast."""
         self._copied = QTimer(self)
         self._copied.setSingleShot(True)
         self._copied.setInterval(COPIED_MS)
@@ -73,47 +79,34 @@ class AnswerPanel(QWidget):
         self.start.clicked.connect(self.start_wanted)
         self.anyway.toggled.connect(self._show_start)
         self.copy.clicked.connect(self._on_copy)
+        self.changes.chosen.connect(self.change_wanted)
         self._copied.timeout.connect(self._show_copy)
         self.retranslate()
 
-    def show_machine(self, machine: Machine | None) -> None:
-        """Whose totals and free memory are shown."""
-        self._machine = machine
-
-    def show_priced(self, priced: Priced) -> None:
+    def show_answer(self, answer: Answer) -> None:
         """Show a plan; called on every move of a slider."""
-        before = self._priced
-        self._priced = priced
-        answer = priced.answer
-        self.chip.show_verdict(answer.verdict, answer.word)
-        self.estimate.setVisible(not priced.forecast.exact)
-        if self.sentence.text() != answer.sentence:
-            self.sentence.setText(answer.sentence)
-        if self.advice.text() != answer.advice:
-            self.advice.setText(answer.advice)
-            self.advice.setVisible(bool(answer.advice))
-        self._show_devices(priced.forecast.devices)
-        self._facts.show_plan(priced, self._machine)
-        self._show_command(priced)
-        if before is None or before.plan.model.id != priced.plan.model.id:
+        before = self._answer
+        self._answer = answer
+        priced, words = answer.priced, answer.words
+        self._forecast.setVisible(priced is not None)
+        self.reasons.setVisible(priced is not None)
+        if priced is not None and words is not None:
+            self._show_priced(priced, words)
+        else:
+            self._show_none(answer.error)
+        self._show_command(answer)
+        if before is None or before.model_id != answer.model_id:
             self.anyway.setChecked(False)
         self._show_start()
 
-    def device_views(self) -> tuple[DeviceView, ...]:
-        """The devices shown, GPUs first."""
-        return tuple(view for view in self._devices if not view.isHidden())
-
-    def facts(self) -> dict[str, tuple[str, str]]:
-        """Title -> (value, note) of the facts shown."""
-        return self._facts.shown()
-
     def retranslate(self) -> None:
-        """Set the words; the page prices again."""
+        """Set the words; the page shows its answer again."""
         self.estimate.show_verdict(Verdict.UNKNOWN, self.tr("Estimate"))
         self.anyway.setText(self.tr("Load anyway"))
         self._command_title.setText(self.tr("Command line"))
         self.command.set_label(self.tr("Command line"))
-        self._facts.retranslate()
+        self.changes_title.setText(self.tr("What helps"))
+        self.reasons.retranslate()
         self._show_copy()
         self._show_start()
 
@@ -124,64 +117,84 @@ class AnswerPanel(QWidget):
         head.addWidget(self.estimate)
         head.addStretch(1)
         head.addWidget(self.start)
+        forecast = QVBoxLayout(self._forecast)
+        forecast.setContentsMargins(0, 0, 0, 0)
+        forecast.setSpacing(8)
+        forecast.addWidget(self.changes_title)
+        forecast.addWidget(self.changes)
+        forecast.addWidget(self.devices)
+        forecast.addSpacing(2)
+        forecast.addWidget(Divider())
+        forecast.addWidget(self.speed)
+        forecast.addWidget(Divider())
         command_head = QHBoxLayout()
         command_head.addWidget(self._command_title)
         command_head.addStretch(1)
         command_head.addWidget(self.copy)
-        self._device_box.setSpacing(10)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(24, 16, 24, 16)
         layout.setSpacing(8)
         layout.addLayout(head)
         # In a row of its own: beside the button a wide font would not fit the narrowest window.
         layout.addWidget(self.anyway, alignment=Qt.AlignmentFlag.AlignRight)
-        layout.addSpacing(4)
+        layout.addLayout(self.failure)
         layout.addWidget(self.sentence)
-        layout.addWidget(self.advice)
+        layout.addWidget(self.detail)
         layout.addSpacing(4)
-        layout.addLayout(self._device_box)
-        layout.addSpacing(2)
-        layout.addWidget(Divider())
-        layout.addWidget(self._facts)
-        layout.addWidget(Divider())
+        layout.addWidget(self._forecast)
         layout.addLayout(command_head)
         layout.addWidget(self.command)
         layout.addWidget(self.no_command)
+        layout.addWidget(self.reasons)
         layout.addStretch(1)
 
-    def _show_devices(self, devices: Sequence[DeviceMemory]) -> None:
-        while len(self._devices) < len(devices):
-            view = DeviceView()
-            self._devices.append(view)
-            self._device_box.addWidget(view)
-        for view, device in zip(self._devices, devices, strict=False):
-            view.show_device(device)
-            view.show()
-        for view in self._devices[len(devices) :]:
-            view.hide()
+    def _show_priced(self, priced: PricedLoad, words: PlanWords) -> None:
+        self.chip.show_verdict(verdict_of(priced), chip_words(priced))
+        self.chip.show()
+        self.estimate.setVisible(not priced.plan.forecast.exact)
+        _set(self.sentence, words.headline)
+        # What is short comes before why things are where they are.
+        _set(self.detail, " ".join(words.missing or words.reasons[:1]))
+        self.changes.show_changes(words.remedies)
+        self.changes.setVisible(bool(words.remedies))
+        self.changes_title.setVisible(bool(words.remedies))
+        self.devices.show_devices(priced.plan.forecast.devices)
+        self.speed.show_speed(priced, words)
+        self.reasons.show_reasons(words.reasons if words.missing else words.reasons[1:])
 
-    def _show_command(self, priced: Priced) -> None:
-        error = priced.command_error
-        self.command.show_command(priced.command)
+    def _show_none(self, error: KimiError | None) -> None:
+        """No forecast: not yet, or for a reason."""
+        self.chip.setVisible(error is not None)
+        self.chip.show_verdict(Verdict.UNKNOWN, self.tr("No forecast"))
+        self.estimate.hide()
+        cause, advice = describe_error(error, language()) if error is not None else ("", "")
+        _set(self.sentence, cause)
+        _set(self.detail, advice)
+
+    def _show_command(self, answer: Answer) -> None:
+        error = answer.command_error
+        self.command.show_command(answer.command)
         self.command.setVisible(error is None)
-        self.copy.setEnabled(error is None)
+        self.copy.setEnabled(error is None and bool(answer.command))
         self.no_command.setVisible(error is not None)
         if error is not None:
             self.no_command.setText(" ".join(describe_error(error, language())))
 
     def _show_start(self) -> None:
         """A plan that does not fit can be started all the same, after a tick."""
-        priced = self._priced
-        short = priced is not None and priced.answer.verdict is Verdict.BAD
-        running = priced is not None and priced.is_running
+        answer = self._answer
+        priced = answer.priced if answer is not None else None
+        short = priced is not None and not priced.plan.fits
+        running = answer is not None and answer.is_running
         self.anyway.setVisible(short and not running)
         self.start.setText(
             self.tr("Running with this plan") if running else self.tr("Start with this plan")
         )
         self.start.set_icon("check" if running else "play")
         self.start.setEnabled(
-            priced is not None
-            and priced.command_error is None
+            answer is not None
+            and bool(answer.command)
+            and answer.command_error is None
             and not running
             and (not short or self.anyway.isChecked())
         )
@@ -202,93 +215,8 @@ class AnswerPanel(QWidget):
         self.copy.setText(self.tr("Copied") if done else self.tr("Copy"))
 
 
-class _Facts(QWidget):
-    """What is known besides the bars: file, cache, free memory. Two columns."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(16)
-        self._grid.setVerticalSpacing(8)
-        self._grid.setColumnStretch(0, 1)
-        self._grid.setColumnStretch(1, 1)
-        self._file, self._cache, self._memory, self._vram = (_Fact() for _ in range(4))
-        for place, fact in enumerate((self._file, self._cache, self._memory, self._vram)):
-            self._grid.addWidget(fact, place // 2, place % 2, Qt.AlignmentFlag.AlignTop)
-
-    def show_plan(self, priced: Priced, machine: Machine | None) -> None:
-        model, facts = priced.plan.model, priced.plan.model.facts
-        assert facts is not None  # families have only such models
-        weights = self.tr("{size} of weights").format(size=format_gib(facts.weights_bytes))
-        parts = self.tr("{count} files").format(count=model.parts_total)
-        note = f"{parts} · {weights}" if model.parts_total > 1 else weights
-        self._file.show_fact(format_file_size(model.size_bytes), note)
-        cache = sum(device.kv_bytes for device in priced.forecast.devices)
-        per_token = self.tr("{count} bytes per token at f16")
-        self._cache.show_fact(
-            format_gib(cache),
-            per_token.format(count=format_count(facts.kv_bytes_per_token))
-            if facts.kv_bytes_per_token
-            else "",
-        )
-        self._show_memory(machine)
-
-    def _show_memory(self, machine: Machine | None) -> None:
-        self._memory.setVisible(machine is not None)
-        self._vram.setVisible(machine is not None and bool(machine.gpus))
-        if machine is None:
-            return
-        of = self.tr("of {size}")
-        memory = machine.memory
-        free = min(memory.available_bytes, memory.usable_total_bytes)
-        self._memory.show_fact(
-            format_gib(free), of.format(size=format_gib(memory.usable_total_bytes))
-        )
-        if machine.gpus:
-            self._vram.show_fact(
-                format_gib(sum(gpu.vram_free_bytes for gpu in machine.gpus)),
-                of.format(size=format_gib(machine.vram_total_bytes)),
-            )
-
-    def shown(self) -> dict[str, tuple[str, str]]:
-        facts = (self._file, self._cache, self._memory, self._vram)
-        return {fact.title(): fact.shown() for fact in facts if not fact.isHidden()}
-
-    def retranslate(self) -> None:
-        self._file.set_title(self.tr("File size"))
-        self._cache.set_title(self.tr("KV cache"))
-        self._memory.set_title(self.tr("RAM free now"))
-        self._vram.set_title(self.tr("VRAM free now"))
-
-
-class _Fact(QWidget):
-    """A muted title, a strong value, a muted note below."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._title = Label(tone="muted", size=TextSize.SMALL)
-        self._value = Label(size=TextSize.HEADING, weight=SEMIBOLD)
-        self._note = Label(tone="muted", size=TextSize.SMALL, wrap=True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._title)
-        layout.addWidget(self._value)
-        layout.addWidget(self._note)
-
-    def set_title(self, title: str) -> None:
-        self._title.setText(title)
-
-    def title(self) -> str:
-        return self._title.text()
-
-    def shown(self) -> tuple[str, str]:
-        return self._value.text(), self._note.text()
-
-    def show_fact(self, value: str, note: str) -> None:
-        if self.shown() != (value, note):
-            self._value.setText(value)
-            self._note.setText(note)
-            self._note.setVisible(bool(note))
-            self.setAccessibleName(f"{self.title()}: {value} {note}".strip())
+def _set(label: Label, text: str) -> None:
+    """A label that takes no room when it says nothing; laid out anew only when it changed."""
+    if label.text() != text:
+        label.setText(text)
+    label.setVisible(bool(text))

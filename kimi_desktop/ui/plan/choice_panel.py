@@ -1,29 +1,30 @@
-"""The left of the Plan page: model, quantization, sliders, KV type, what is folded away. Qt.
+"""The left of the Plan page: model, quantization, profile, placement, context, KV, advanced. Qt.
 
-Holds the plan that is being made; ``plan_changed`` fires after every move of the user, and
-``plan`` has the result.
+It shows what the page plans and tells what the user does; it decides nothing.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.backends.types import PlanChoices, PricedLoad
+from kimi_desktop.base.messages import message
 from kimi_desktop.base.units import format_context, format_count, format_parameters
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.plan_types import Profile
+from kimi_desktop.ui.language import language
 from kimi_desktop.ui.plan import choices
 from kimi_desktop.ui.plan.advanced import AdvancedSection
 from kimi_desktop.ui.plan.choices import Family
+from kimi_desktop.ui.plan.placement_box import PlacementBox
 from kimi_desktop.ui.plan.quantization_list import QuantizationList
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
-from kimi_desktop.ui.widgets.card import Heading, PageHeader
+from kimi_desktop.ui.widgets.card import PageHeader
 from kimi_desktop.ui.widgets.field import LabeledField, Select
 from kimi_desktop.ui.widgets.label import Label, TextSize
 from kimi_desktop.ui.widgets.segmented import Segmented
@@ -31,45 +32,39 @@ from kimi_desktop.ui.widgets.slider import SliderRow
 
 TWO_COLUMNS = 472
 """Narrower than this, the sliders of the placement stand in one column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A model and how to load it."""
-
-    model: LocalModel
-    settings: LoadSettings
+OPEN = ""
+"""Key of the KV type that the planner chooses."""
 
 
 class ChoicePanel(QWidget):
-    """All that can be chosen. ``model_chosen`` asks for another model (its id)."""
+    """All that can be chosen."""
 
-    plan_changed = Signal()
     model_chosen = Signal(str)
+    """The id of another model."""
+    field_changed = Signal(str, object)
+    """A field of the plan and its value; None leaves it to the planner."""
+    profile_chosen = Signal(str)
     reset_wanted = Signal()
-    engine_choice_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._families: tuple[Family, ...] = ()
-        self._plan: Plan | None = None
-        self._machine: Machine | None = None
-        self._steps: tuple[int, ...] = ()
-        self._blocks: tuple[int, ...] = ()
+        self._model: LocalModel | None = None
+        self._steps: tuple[int, ...] = (1,)
         self.header = PageHeader()
         self.reset = Button(kind=ButtonKind.QUIET, small=True)
         self.model = Select()
         self._model_field = LabeledField(self.model)
         self._quantization_label = Label(tone="muted", size=TextSize.SMALL)
         self.quantizations = QuantizationList()
-        self._placement = Heading()
-        self.no_gpu = Label(tone="muted", size=TextSize.SMALL, wrap=True)
-        self.choose_engine = Button(kind=ButtonKind.SECONDARY, small=True)
-        self._uses_gpus = True
-        self.gpu_layers = SliderRow()
-        self.expert_layers = SliderRow()
+        self.profile = Segmented([(each.value, "") for each in Profile], stretch=True)
+        self._profile_field = LabeledField(self.profile)
+        self.placement = PlacementBox()
         self.context = SliderRow()
-        self.cache_type = Segmented([(name, name) for name in choices.CACHE_TYPES], stretch=True)
+        self.automatic = Button(kind=ButtonKind.QUIET, small=True)
+        self.automatic.setFixedHeight(20)
+        self.context.add_to_head(self.automatic)
+        self.cache_type = Segmented(stretch=True)
         self.parallel = Select()
         self._cache_field = LabeledField(self.cache_type)
         self._parallel_field = LabeledField(self.parallel)
@@ -78,29 +73,21 @@ class ChoicePanel(QWidget):
         self._connect()
         self.retranslate()
 
-    @property
-    def plan(self) -> Plan | None:
-        """The plan as it stands."""
-        return self._plan
-
     def sizeHint(self) -> QSize:
         """The width of the design."""
         return QSize(528, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Where two sliders have no room side by side, they stand one above the other."""
+        """Two sliders side by side need room."""
         super().resizeEvent(event)
-        narrow = self.width() < TWO_COLUMNS
-        self._layers.setDirection(
-            QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
-        )
+        self.placement.set_narrow(narrow=self.width() < TWO_COLUMNS)
 
     # from the page
 
     def show_families(self, families: Sequence[Family]) -> None:
         """What there is to choose from."""
         self._families = tuple(families)
-        chosen = self._plan.model.family if self._plan else ""
+        chosen = self._model.family if self._model else ""
         self.model.blockSignals(True)
         self.model.clear()
         for family in self._families:
@@ -110,78 +97,68 @@ class ChoicePanel(QWidget):
         self.model.choose(chosen)
         self.model.blockSignals(False)
 
-    def show_machine(self, machine: Machine | None) -> None:
-        """Which GPUs and cores there are."""
-        self._machine = machine
-        if self._plan is not None:
-            self.show_plan(self._plan)
-
-    def show_plan(self, plan: Plan, *, uses_gpus: bool | None = None) -> None:
+    def show_plan(
+        self,
+        model: LocalModel,
+        chosen: PlanChoices,
+        priced: PricedLoad | None,
+        machine: Machine | None,
+        *,
+        uses_gpus: bool,
+    ) -> None:
         """Set every control, without telling.
 
         Args:
-            plan: what to show.
-            uses_gpus: the plan's engine was built for GPUs; None keeps what was said before.
+            model: what is planned.
+            chosen: wishes, or settings of the user's own.
+            priced: the newest forecast; None while there is none.
+            machine: its GPUs and cores.
+            uses_gpus: the plan's engine was built for GPUs.
         """
-        self._plan = plan
-        if uses_gpus is not None:
-            self._uses_gpus = uses_gpus
-        facts, settings = plan.model.facts, plan.settings
+        facts = model.facts
         assert facts is not None  # families have only such models
-        self.model.choose(plan.model.family)
-        siblings = next((f.models for f in self._families if plan.model in f.models), ())
-        self.quantizations.show_models(siblings, plan.model.id)
-        self._steps = choices.context_steps(facts.context_train, settings.context)
-        self._blocks = choices.expert_blocks(facts)
-        on_gpu = choices.gpu_layers(settings, facts)
-        in_ram = choices.expert_layers_in_ram(self._blocks, settings.n_cpu_moe)
-        place = self._steps.index(settings.context)
-        self._set_slider(self.gpu_layers, facts.n_layer + 1, on_gpu)
-        self._set_slider(self.expert_layers, len(self._blocks), in_ram)
-        self._set_slider(self.context, len(self._steps) - 1, place)
-        self.context.set_ticks(
-            [(at, format_context(step)) for at, step in choices.context_ticks(self._steps)]
-        )
-        for row, most in (
-            (self.gpu_layers, facts.n_layer + 1),
-            (self.expert_layers, len(self._blocks)),
-        ):
-            row.set_ticks([(0, "0"), (most, str(most))])
-        names = dict.fromkeys((*choices.CACHE_TYPES, settings.cache_type))
-        self.cache_type.set_options([(name, name) for name in names])
-        self.cache_type.choose(settings.cache_type)
-        self._show_parallel(settings.n_parallel)
-        cpu = self._machine.cpu if self._machine else None
-        self.advanced.show_settings(
-            settings,
-            cpu.usable_physical_cores if cpu else None,
-            cpu.usable_cores if cpu else None,
-        )
-        self._show_placement()
-        self._say_values()
+        self._model = model
+        self.model.choose(model.family)
+        siblings = next((f.models for f in self._families if model in f.models), ())
+        self.quantizations.show_models(siblings, model.id)
+        self.profile.choose(chosen.wishes.profile.value)
+        is_auto = chosen.settings is None
+        settings = chosen.settings or (priced.settings if priced else None)
+        self.placement.show_machine(machine, uses_gpus=uses_gpus)
+        in_ram = priced.plan.experts_in_ram if priced else ()
+        self.placement.show_placement(facts, settings, in_ram, is_auto=is_auto)
+        wished = chosen.wishes.context if is_auto else None
+        current = wished or (settings.context if settings else facts.context_train or 4096)
+        self._show_context(facts.context_train, current, open_=is_auto and wished is None)
+        self.automatic.setVisible(is_auto and wished is not None)
+        self._show_cache(chosen, settings.cache_type if settings else "")
+        slots = settings.n_parallel if settings else 1
+        self._show_parallel(chosen.wishes.n_parallel if is_auto else slots, current)
+        self.advanced.show_plan(chosen, settings, machine.cpu if machine else None)
 
     def set_changed(self, *, changed: bool) -> None:
         """Whether there is something to take back."""
         self.reset.setEnabled(changed)
 
     def retranslate(self) -> None:
-        """Set the words."""
+        """Set the words; the page shows the plan again afterwards."""
         self.header.set_title(self.tr("Plan"))
         self.reset.setText(self.tr("Reset"))
-        self.reset.setToolTip(self.tr("Back to what this model was last loaded with"))
+        self.reset.setToolTip(self.tr("Leave everything to the planner again"))
         self._model_field.set_label(self.tr("Model"))
         self._quantization_label.setText(self.tr("Quantization"))
         self.quantizations.setAccessibleName(self.tr("Quantization"))
-        self._placement.setText(self.tr("Placement"))
-        self.choose_engine.setText(self.tr("Choose an engine"))
-        self.gpu_layers.set_label(self.tr("GPU layers"))
-        self.expert_layers.set_label(self.tr("Expert layers in RAM"))
+        self._profile_field.set_label(self.tr("Profile"))
+        self.profile.set_options(
+            [(each.value, message(f"plan.profile.{each.value}", language())) for each in Profile]
+        )
+        self.placement.retranslate()
         self.context.set_label(self.tr("Context"))
+        self.automatic.setText(self.tr("Automatic"))
+        self.automatic.setToolTip(self.tr("Let the planner choose the context again"))
         self._cache_field.set_label(self.tr("KV type"))
         self._parallel_field.set_label(self.tr("Parallel chats"))
         self.advanced.retranslate()
-        self._show_placement()
-        self._say_values()
 
     # inside
 
@@ -191,16 +168,10 @@ class ChoicePanel(QWidget):
         quantization.setSpacing(4)
         quantization.addWidget(self._quantization_label)
         quantization.addWidget(self.quantizations)
-        placement = QVBoxLayout()
-        placement.setSpacing(4)
-        placement.addWidget(self._placement)
-        why = QHBoxLayout()
-        why.setSpacing(12)
-        why.addWidget(self.no_gpu, 1)
-        why.addWidget(self.choose_engine)
-        placement.addLayout(why)
-        self._layers = _side_by_side(self.gpu_layers, self.expert_layers)
-        kinds = _side_by_side(self._cache_field, self._parallel_field)
+        kinds = QHBoxLayout()
+        kinds.setSpacing(16)
+        kinds.addWidget(self._cache_field, 2, Qt.AlignmentFlag.AlignTop)
+        kinds.addWidget(self._parallel_field, 1, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(24, 16, 24, 24)
         layout.setSpacing(16)
@@ -208,9 +179,8 @@ class ChoicePanel(QWidget):
         layout.addSpacing(-8)
         layout.addWidget(self._model_field)
         layout.addLayout(quantization)
-        layout.addLayout(placement)
-        layout.addSpacing(-8)
-        layout.addLayout(self._layers)
+        layout.addWidget(self._profile_field)
+        layout.addWidget(self.placement)
         layout.addWidget(self.context)
         layout.addLayout(kinds)
         layout.addWidget(self.advanced)
@@ -218,109 +188,68 @@ class ChoicePanel(QWidget):
 
     def _connect(self) -> None:
         self.reset.clicked.connect(self.reset_wanted)
-        self.choose_engine.clicked.connect(self.engine_choice_wanted)
         self.model.activated.connect(self._on_family)
         self.quantizations.chosen.connect(self.model_chosen)
-        for row in (self.gpu_layers, self.expert_layers, self.context):
-            row.value_changed.connect(self._on_moved)
-        self.cache_type.chosen.connect(self._on_moved)
-        self.parallel.activated.connect(self._on_moved)
-        self.advanced.changed.connect(self._on_advanced)
+        self.profile.chosen.connect(self.profile_chosen)
+        self.context.value_changed.connect(
+            lambda place: self.field_changed.emit("context", self._steps[place])
+        )
+        self.automatic.clicked.connect(lambda: self.field_changed.emit("context", None))
+        self.cache_type.chosen.connect(
+            lambda key: self.field_changed.emit("cache_type", key or None)
+        )
+        self.parallel.activated.connect(
+            lambda: self.field_changed.emit("n_parallel", self.parallel.currentData())
+        )
+        self.advanced.changed.connect(self.field_changed)
 
     def _on_family(self, place: int) -> None:
         """Another model: the quantization of the same name if it is there, else the largest."""
         members = self._families[place].models
-        had = self._plan.model.facts.quantization if self._plan and self._plan.model.facts else ""
+        had = self._model.facts.quantization if self._model and self._model.facts else ""
         same = [model for model in members if model.facts and model.facts.quantization == had]
         self.model_chosen.emit((same or members)[0].id)
 
-    def _on_moved(self) -> None:
-        if self._plan is None:
-            return
-        settings = dataclasses.replace(
-            self._plan.settings,
-            n_gpu_layers=self.gpu_layers.value(),
-            n_cpu_moe=choices.n_cpu_moe_for(self._blocks, self.expert_layers.value()),
-            context=self._steps[self.context.value()],
-            cache_type=self.cache_type.key(),
-            n_parallel=self.parallel.currentData(),
+    def _show_context(self, trained: int, current: int, *, open_: bool) -> None:
+        slider = self.context.slider
+        if slider.isSliderDown() and current in self._steps:
+            steps = self._steps  # nothing shifts below the hand
+        else:
+            steps = choices.context_steps(trained, current)
+        slider.blockSignals(True)
+        self._steps = steps
+        self.context.set_range(0, len(steps) - 1)
+        self.context.set_value(steps.index(current))
+        self.context.set_ticks(
+            [(at, format_context(step)) for at, step in choices.context_ticks(steps)]
         )
-        self._change(settings)
+        slider.blockSignals(False)
+        slider.update()
+        text = self.tr("{count} tokens, automatic") if open_ else self.tr("{count} tokens")
+        self.context.set_value_text(text.format(count=format_count(current)))
 
-    def _on_advanced(self) -> None:
-        if self._plan is not None:
-            self._change(self.advanced.apply_to(self._plan.settings))
-            self.show_plan(self._plan)
+    def _show_cache(self, chosen: PlanChoices, found: str) -> None:
+        is_auto = chosen.settings is None
+        key = (chosen.wishes.cache_type or OPEN) if is_auto else found
+        names = [*dict.fromkeys((*choices.CACHE_TYPES, key or choices.CACHE_TYPES[0]))]
+        options = [(name, name) for name in names]
+        if is_auto:
+            options.insert(0, (OPEN, self.tr("Auto")))
+        self.cache_type.set_options(options)
+        self.cache_type.choose(key)
+        note = self.tr("{type}, chosen by the planner").format(type=found)
+        self._cache_field.set_note(note if is_auto and not key and found else "")
 
-    def _change(self, settings: LoadSettings) -> None:
-        assert self._plan is not None  # callers looked
-        self._plan = dataclasses.replace(self._plan, settings=settings)
-        self._say_values()
-        self.plan_changed.emit()
-
-    def _set_slider(self, row: SliderRow, most: int, value: int) -> None:
-        row.slider.blockSignals(True)
-        row.set_range(0, most)
-        row.set_value(value)
-        row.slider.blockSignals(False)
-        row.slider.update()
-
-    def _show_parallel(self, value: int) -> None:
-        counts = sorted({*choices.PARALLEL_CHATS, value})
-        self.parallel.clear()
-        for count in counts:
-            self.parallel.addItem(str(count), count)
-        self.parallel.choose(value)
-
-    def _show_placement(self) -> None:
-        """No GPU, no choice of layers; a model without experts has none to place."""
-        has_gpu = bool(self._machine and self._machine.gpus)
-        can_place = has_gpu and self._uses_gpus
-        self.gpu_layers.setEnabled(can_place)
-        self.expert_layers.setEnabled(can_place)
-        self.expert_layers.setVisible(bool(self._blocks))
-        self.no_gpu.setText("" if can_place else self._why_no_gpu())
-        self.no_gpu.setVisible(not can_place and self._machine is not None)
-        self.choose_engine.setVisible(has_gpu and not self._uses_gpus)
-
-    def _why_no_gpu(self) -> str:
-        if self._machine is not None and self._machine.gpus:
-            return self.tr(
-                "This engine was built without GPU support, so everything runs from RAM. A "
-                "llama-server with GPU support can be chosen instead."
-            )
-        note = self._machine.gpu_note if self._machine else ""
-        return {
-            "apple": self.tr("The GPU of this Mac shares main memory: the bar of RAM counts both."),
-            "failed": self.tr("The GPU does not answer, so everything runs from RAM."),
-            "no_driver": self.tr("No GPU driver was found, so everything runs from RAM."),
-        }.get(
-            note, self.tr("This machine has no GPU that is known here: everything runs from RAM.")
-        )
-
-    def _say_values(self) -> None:
-        if self._plan is None:
-            return
-        settings, facts = self._plan.settings, self._plan.model.facts
-        assert facts is not None  # families have only such models
-        of = self.tr("{count} of {total}")
-        self.gpu_layers.set_value_text(
-            of.format(count=choices.gpu_layers(settings, facts), total=facts.n_layer + 1)
-        )
-        in_ram = choices.expert_layers_in_ram(self._blocks, settings.n_cpu_moe)
-        self.expert_layers.set_value_text(of.format(count=in_ram, total=len(self._blocks)))
-        tokens = self.tr("{count} tokens")
-        self.context.set_value_text(tokens.format(count=format_count(settings.context)))
+    def _show_parallel(self, slots: int, context: int) -> None:
+        counts = sorted({*choices.PARALLEL_CHATS, slots})
+        there = [self.parallel.itemData(at) for at in range(self.parallel.count())]
+        if there != counts:
+            self.parallel.clear()
+            for count in counts:
+                self.parallel.addItem(str(count), count)
+        self.parallel.choose(slots)
         note = ""
-        if settings.n_parallel > 1:
-            each = settings.context // settings.n_parallel
+        if slots > 1:
+            each = context // slots
             note = self.tr("{count} tokens each").format(count=format_count(each))
         self._parallel_field.set_note(note)
-
-
-def _side_by_side(left: QWidget, right: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(16)
-    row.addWidget(left, 1)
-    row.addWidget(right, 1)
-    return row

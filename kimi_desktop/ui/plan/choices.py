@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.backends.types import LoadSettings, PricedLoad
 from kimi_desktop.models.geometry import TensorTable
 from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.planner.plan_types import Profile, Wishes
 
 CACHE_TYPES = ("f16", "q8_0", "q4_0")
 """Offered for K and V: the kinds that GPUs attend over at full speed when both are alike."""
@@ -86,11 +86,6 @@ def expert_blocks(facts: ModelFacts) -> tuple[int, ...]:
     return _expert_blocks(facts.tensors)
 
 
-def expert_layers_in_ram(blocks: Sequence[int], n_cpu_moe: int) -> int:
-    """How many of the expert layers a count of blocks from block 0 covers."""
-    return sum(block < n_cpu_moe for block in blocks)
-
-
 def n_cpu_moe_for(blocks: Sequence[int], layers: int) -> int:
     """The count of blocks from block 0 that keeps the first ``layers`` expert layers in RAM."""
     return blocks[min(layers, len(blocks)) - 1] + 1 if layers > 0 and blocks else 0
@@ -102,18 +97,19 @@ def gpu_layers(settings: LoadSettings, facts: ModelFacts) -> int:
     return most if settings.n_gpu_layers < 0 else min(settings.n_gpu_layers, most)
 
 
-def in_range(settings: LoadSettings, facts: ModelFacts) -> LoadSettings:
-    """The same plan in the numbers that the sliders show ("all" and "every" become counts)."""
+def wishes_of(priced: PricedLoad, profile: Profile, facts: ModelFacts) -> Wishes:
+    """A user's own settings as wishes, the layers included: the search keeps all of it."""
+    settings = priced.settings
     blocks = expert_blocks(facts)
-    in_ram = expert_layers_in_ram(blocks, settings.n_cpu_moe)
-    return dataclasses.replace(
-        settings,
+    return Wishes(
+        profile=profile,
+        context=settings.context,
+        cache_type=settings.cache_type,
+        n_parallel=settings.n_parallel,
         n_gpu_layers=gpu_layers(settings, facts),
-        n_cpu_moe=n_cpu_moe_for(blocks, in_ram),
-        context=max(settings.context, 1),
+        n_cpu_moe=n_cpu_moe_for(blocks, len(priced.plan.experts_in_ram)),
+        n_batch=settings.n_batch,
+        n_ubatch=settings.n_ubatch,
+        n_threads=settings.n_threads,
+        load_mode=settings.load_mode,
     )
-
-
-def for_model(settings: LoadSettings, model: LocalModel) -> LoadSettings:
-    """The same wishes for another quantization."""
-    return dataclasses.replace(settings, model_path=model.path)

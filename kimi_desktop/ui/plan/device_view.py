@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.units import format_gib
 from kimi_desktop.planner.types import DeviceMemory
-from kimi_desktop.ui.plan.verdict import HOST, device_word
 from kimi_desktop.ui.widgets.label import SEMIBOLD, ElidedLabel, Label, Number
 from kimi_desktop.ui.widgets.memory_bar import MemoryBar, MemoryKind, MemoryLegend, parts_of
+
+HOST = "host"
+
+
+def device_word(device: DeviceMemory) -> str:
+    """RAM, or the GPU's number."""
+    translate = QCoreApplication.translate
+    if device.device == HOST:
+        return translate("PlanVerdict", "RAM")
+    return translate("PlanVerdict", "GPU {number}").format(number=device.device.partition(":")[2])
 
 
 class DeviceView(QWidget):

@@ -1,31 +1,31 @@
 """The Plan page: choices at the left, the answer at the right, priced again on every move. Qt.
 
-A forecast takes about a quarter of a millisecond once the model's tables are warm and some 3 ms
-the first time, so the chosen plan is priced at once and the other quantizations one by one while
-the window is idle.
+What is planned is in ``planning``; here it is shown, and what the window tells is passed on.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections import deque
-
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from kimi_desktop.backends.types import EngineStateChanged
+from kimi_desktop.backends.types import EngineStateChanged, PricedLoad, Remedial
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.machine.types import MachineProbed
 from kimi_desktop.models.types import LibraryChanged, LocalModel
+from kimi_desktop.planner.plan_types import Profile
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.engine_failure import EngineFailurePanel
 from kimi_desktop.ui.engine_words import ALIVE
+from kimi_desktop.ui.language import language
 from kimi_desktop.ui.model_picker import select_model
 from kimi_desktop.ui.plan import choices
-from kimi_desktop.ui.plan.answer_panel import AnswerPanel, Priced
-from kimi_desktop.ui.plan.choice_panel import ChoicePanel, Plan
-from kimi_desktop.ui.plan.verdict import judge
+from kimi_desktop.ui.plan.answer_panel import Answer, AnswerPanel
+from kimi_desktop.ui.plan.choice_panel import ChoicePanel
+from kimi_desktop.ui.plan.choices import Family
+from kimi_desktop.ui.plan.placement_box import AUTO
+from kimi_desktop.ui.plan.planning import Planning
 from kimi_desktop.ui.widgets.card import Surface
 from kimi_desktop.ui.widgets.message_bar import EmptyState
 
@@ -40,26 +40,17 @@ class PlanPage(QWidget):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self._base: Plan | None = None
-        """The same model as it was last loaded: what Reset goes back to."""
-        self._unpriced: deque[LocalModel] = deque()
-        self._idle = QTimer(self)
-        self._idle.setInterval(0)
+        self._families: tuple[Family, ...] = ()
+        self.planning = Planning(bridge, self)
         self.choices = ChoicePanel()
         self.answer = AnswerPanel()
+        self.failure = EngineFailurePanel(bridge, here="plan")
         self.empty = EmptyState("plan")
         self._left = _Scrolled(self.choices)
+        self._right = _Scrolled(self.answer)
         self._stack = QStackedWidget()
         self._arrange()
-        self._idle.timeout.connect(self._price_one_more)
-        self.choices.plan_changed.connect(self._on_plan_changed)
-        self.choices.model_chosen.connect(self._on_model_chosen)
-        self.choices.reset_wanted.connect(self._on_reset)
-        self.choices.engine_choice_wanted.connect(lambda: bridge.navigation.show_page("settings"))
-        self.answer.start_wanted.connect(self._on_start)
-        self.empty.button.clicked.connect(self._on_empty_button)
-        bridge.happened.connect(self._on_event)
-        bridge.navigation.plan_wanted.connect(self._on_plan_wanted)
+        self._connect()
         self.retranslate()
         self._take_machine()
         self._take_library()
@@ -82,12 +73,18 @@ class PlanPage(QWidget):
         super().showEvent(event)
         self._show_empty()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """What was chosen holds for the next start, wherever it is pressed."""
+        super().hideEvent(event)
+        self.planning.keep()
+
     def retranslate(self) -> None:
         """Set the words."""
         self.choices.retranslate()
         self.answer.retranslate()
         self._show_empty()
-        self._price()
+        self._show_plan()
+        self.planning.refresh()
 
     # what happened
 
@@ -97,86 +94,73 @@ class PlanPage(QWidget):
         elif isinstance(event, LibraryChanged):
             self._take_library()
         elif isinstance(event, EngineStateChanged):
-            self._price_chosen()
+            self._show_failure()
+            self._show_answer()
         elif isinstance(event, SettingsChanged):
             self._take_engine()
 
     def _take_machine(self) -> None:
-        machine = self._bridge.services.machine.machine
-        self.choices.show_machine(machine)
-        self.answer.show_machine(machine)
         self._show_empty()
-        self._price()
+        self.planning.refresh()
 
     def _take_library(self) -> None:
         """Keep the plan when its model is still there, else begin with the chosen model."""
-        services = self._bridge.services
-        found = choices.families(services.models.models)
+        found = choices.families(self._bridge.services.models.models)
+        self._families = found
         self.choices.show_families(found)
         models = {model.id: model for family in found for model in family.models}
-        plan = self.choices.plan
-        if plan is not None and plan.model.id in models:
-            model = models[plan.model.id]
-            if model != plan.model:
-                self._show(Plan(model, choices.for_model(plan.settings, model)))
-            else:
-                self._show(plan)
+        planned = self.planning.model
+        if planned is not None and planned.id in models:
+            model = models[planned.id]
+            self.planning.follow(model, self._family_of(model))
         elif models:
             selected = models.get(self._bridge.settings.models.selected)
-            self._begin(selected or next(iter(models.values())))
+            model = selected or next(iter(models.values()))
+            self.planning.begin(model, self._family_of(model))
         self._show_empty()
 
     def _take_engine(self) -> None:
         """The user may have chosen another llama-server: the plan is for that one then."""
-        plan = self.choices.plan
-        if plan is None:
-            return
-        last = self._last_of(plan.model)
-        engine = (last.settings.kind, last.settings.binary)
-        if engine != (plan.settings.kind, plan.settings.binary):
-            self._base = last
-            kind, binary = engine
-            self._show(
-                Plan(plan.model, dataclasses.replace(plan.settings, kind=kind, binary=binary))
-            )
+        self.planning.take_engine()
 
     def _on_plan_wanted(self, model_id: str) -> None:
-        for family in choices.families(self._bridge.services.models.models):
-            for model in family.models:
-                if model.id == model_id:
-                    self._begin(model)
+        if model := self._find(model_id):
+            self.planning.begin(model, self._family_of(model))
 
     # what the user does
 
     def _on_model_chosen(self, model_id: str) -> None:
         """Another quantization keeps the plan; another model brings its own."""
-        plan = self.choices.plan
-        for family in choices.families(self._bridge.services.models.models):
-            for model in family.models:
-                if model.id != model_id:
-                    continue
-                if plan is not None and plan.model.family == family.name:
-                    self._show(Plan(model, choices.for_model(plan.settings, model)))
-                else:
-                    self._begin(model)
+        planned, model = self.planning.model, self._find(model_id)
+        if model is None:
+            return
+        if planned is not None and planned.family == model.family:
+            self.planning.switch(model, self._family_of(model))
+        else:
+            self.planning.begin(model, self._family_of(model))
 
-    def _on_plan_changed(self) -> None:
-        self._price()
+    def _on_mode(self, mode: str) -> None:
+        if mode == AUTO:
+            self.planning.set_auto()
+        else:
+            self.planning.set_manual()
 
-    def _on_reset(self) -> None:
-        if self._base is not None:
-            self._show(self._base)
+    def _on_change(self, remedy: Remedial) -> None:
+        model = self.planning.model
+        if model is not None:
+            self.planning.apply(remedy, self._family_of(model))
+            self._right.verticalScrollBar().setValue(0)
 
     def _on_start(self) -> None:
-        plan = self.choices.plan
-        if plan is not None:
-            self._base = plan  # what was loaded last is what Reset goes back to
-            select_model(self._bridge, plan.model)
-            self._bridge.navigation.start_engine(plan.settings)
-            self._price_chosen()
+        model, settings = self.planning.model, self.planning.settings
+        if model is not None and settings is not None:
+            self.planning.keep()
+            select_model(self._bridge, model)
+            self._bridge.navigation.start_engine(settings)
+            self._show_answer()
 
     def _on_empty_button(self) -> None:
-        if choices.families(self._bridge.services.models.models):
+        if self._families:
             operation = self._bridge.services.machine.probe()
             self._bridge.watch(operation, on_error=self._bridge.navigation.report)
         else:
@@ -185,10 +169,11 @@ class PlanPage(QWidget):
     # inside
 
     def _arrange(self) -> None:
+        self.answer.failure.addWidget(self.failure)
         right = Surface(tone="panel", edges="l")
         inside = QVBoxLayout(right)
         inside.setContentsMargins(1, 0, 0, 0)
-        inside.addWidget(_Scrolled(self.answer))
+        inside.addWidget(self._right)
         both = QWidget()
         across = QHBoxLayout(both)
         across.setContentsMargins(0, 0, 0, 0)
@@ -201,9 +186,35 @@ class PlanPage(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
 
+    def _connect(self) -> None:
+        panel, planning = self.choices, self.planning
+        panel.model_chosen.connect(self._on_model_chosen)
+        panel.reset_wanted.connect(planning.reset)
+        panel.profile_chosen.connect(lambda key: planning.set_profile(Profile(key)))
+        panel.field_changed.connect(lambda name, value: planning.change(**{name: value}))
+        panel.placement.mode_chosen.connect(self._on_mode)
+        panel.placement.placed.connect(planning.place)
+        go = self._bridge.navigation
+        panel.placement.engine_choice_wanted.connect(lambda: go.show_page("settings"))
+        planning.changed.connect(self._show_plan)
+        planning.sibling_priced.connect(self._on_sibling)
+        self.answer.start_wanted.connect(self._on_start)
+        self.answer.change_wanted.connect(self._on_change)
+        self.empty.button.clicked.connect(self._on_empty_button)
+        self.failure.shown_changed.connect(lambda _: self._show_failure())
+        self._bridge.happened.connect(self._on_event)
+        go.plan_wanted.connect(self._on_plan_wanted)
+
+    def _find(self, model_id: str) -> LocalModel | None:
+        models = (model for family in self._families for model in family.models)
+        return next((model for model in models if model.id == model_id), None)
+
+    def _family_of(self, model: LocalModel) -> tuple[LocalModel, ...]:
+        return next((family.models for family in self._families if model in family.models), ())
+
     def _show_empty(self) -> None:
         """Without a model or a look at the machine there is nothing to plan."""
-        if self.choices.plan is None:
+        if self.planning.model is None:
             self.empty.set_texts(
                 self.tr("No model to plan with yet."), self.tr("Open the models library")
             )
@@ -217,67 +228,57 @@ class PlanPage(QWidget):
             return
         self._stack.setCurrentIndex(1)
 
-    def _begin(self, model: LocalModel) -> None:
-        """Plan a model anew, with what it was last loaded with."""
-        self._show(self._last_of(model))
-
-    def _last_of(self, model: LocalModel) -> Plan:
-        assert model.facts is not None  # families have only such models
-        settings = self._bridge.services.engine.settings_for(model)
-        return Plan(model, choices.in_range(settings, model.facts))
-
-    def _show(self, plan: Plan) -> None:
-        if self._base is None or self._base.model != plan.model:
-            self._base = self._last_of(plan.model)
-        uses_gpus = self._bridge.services.engine.uses_gpus(plan.settings)
-        self.choices.show_plan(plan, uses_gpus=uses_gpus)
-        self._show_empty()
-        self._price()
-
-    def _price(self) -> None:
-        """The chosen plan now, the other quantizations when there is time."""
-        self._price_chosen()
-        plan = self.choices.plan
-        others = [m for m in self.choices.quantizations.models() if plan and m is not plan.model]
-        self._unpriced = deque(others)
-        if others:
-            self._idle.start()
-
-    def _price_chosen(self) -> None:
-        plan = self.choices.plan
-        machine = self._bridge.services.machine.machine
-        if plan is None or machine is None or plan.model.facts is None:
+    def _show_plan(self) -> None:
+        """Both sides, after every change."""
+        planning, services = self.planning, self._bridge.services
+        model, settings = planning.model, planning.settings
+        if model is None:
             return
-        engine = self._bridge.services.engine
-        forecast = engine.forecast(plan.settings, plan.model)
-        status = engine.status
+        self._show_empty()
+        self.choices.show_plan(
+            model,
+            planning.choices,
+            planning.priced,
+            services.machine.machine,
+            uses_gpus=settings is None or services.engine.uses_gpus(settings),
+        )
+        self.choices.set_changed(changed=planning.is_changed)
+        if planning.priced is not None:
+            self.choices.quantizations.show_priced(model, planning.priced)
+        self._show_failure()
+        self._show_answer()
+
+    def _show_answer(self) -> None:
+        planning, services = self.planning, self._bridge.services
+        model, settings, priced = planning.model, planning.settings, planning.priced
+        if model is None:
+            return
         command: tuple[str, ...] = ()
         error: KimiError | None = None
-        try:
-            command = engine.command_line(plan.settings)
-        except KimiError as met:
-            error = met
-        priced = Priced(
-            plan,
-            forecast,
-            judge(forecast, plan.settings, plan.model.facts, machine.memory_bytes),
-            command,
-            error,
-            is_running=status.state in ALIVE and status.settings == plan.settings,
+        if settings is not None:
+            try:
+                command = services.engine.command_line(settings)
+            except KimiError as met:
+                error = met
+        status = services.engine.status
+        running = settings is not None and status.settings == settings and status.state in ALIVE
+        words = services.plans.words(priced, language()) if priced is not None else None
+        self.answer.show_answer(
+            Answer(model.id, priced, words, planning.error, command, error, running)
         )
-        self.answer.show_priced(priced)
-        self.choices.quantizations.show_forecast(plan.model, forecast)
-        self.choices.set_changed(changed=self._base is not None and plan != self._base)
 
-    def _price_one_more(self) -> None:
-        plan = self.choices.plan
-        if not self._unpriced or plan is None or self._bridge.services.machine.machine is None:
-            self._idle.stop()
-            return
-        model = self._unpriced.popleft()
-        settings = choices.for_model(plan.settings, model)
-        forecast = self._bridge.services.engine.forecast(settings, model)
-        self.choices.quantizations.show_forecast(model, forecast)
+    def _show_failure(self) -> None:
+        """A failure of the model that is planned; of others the top bar tells."""
+        model, status = self.planning.model, self._bridge.services.engine.status
+        is_ours = (
+            model is not None
+            and status.settings is not None
+            and status.settings.model_path == model.path
+        )
+        self.failure.setVisible(self.failure.is_failure and is_ours)
+
+    def _on_sibling(self, model: LocalModel, priced: PricedLoad) -> None:
+        self.choices.quantizations.show_priced(model, priced)
 
 
 class _Scrolled(QScrollArea):

@@ -8,10 +8,10 @@ from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QFontMetrics, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QVBoxLayout, QWidget
 
+from kimi_desktop.backends.types import PricedLoad
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.models.types import LocalModel
-from kimi_desktop.planner.types import LoadForecast
-from kimi_desktop.ui.plan.verdict import verdict_of
+from kimi_desktop.ui.plan.verdict import chip_words, verdict_of
 from kimi_desktop.ui.theme import tokens, ui_font
 from kimi_desktop.ui.tokens import BODY_PX, RADIUS
 from kimi_desktop.ui.widgets.card import Divider
@@ -54,11 +54,11 @@ class QuantizationList(QWidget):
         """The verdict of a model, for tests."""
         return self._rows[model_id][2]
 
-    def show_forecast(self, model: LocalModel, forecast: LoadForecast) -> None:
+    def show_priced(self, model: LocalModel, priced: PricedLoad) -> None:
         """Put the verdict into the model's row, if it is listed."""
         if model.id in self._rows:
             _, row, chip = self._rows[model.id]
-            chip.show_verdict(*verdict_of(forecast))
+            chip.show_verdict(verdict_of(priced), chip_words(priced))
             chip.show()
             row.setAccessibleDescription(chip.text())
 

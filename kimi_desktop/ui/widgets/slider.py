@@ -32,6 +32,7 @@ class Slider(QSlider):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self._keyboard = False
+        self._is_quiet = False
         self.setFixedHeight(ROW)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -40,6 +41,17 @@ class Slider(QSlider):
     def set_label(self, label: str) -> None:
         """The accessible name."""
         self.setAccessibleName(label)
+
+    def set_quiet(self, *, quiet: bool) -> None:
+        """Grey, because something else sets it; it can still be taken."""
+        if quiet != self._is_quiet:
+            self._is_quiet = quiet
+            self.update()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Something else sets it."""
+        return self._is_quiet
 
     def sizeHint(self) -> QSize:
         """As wide as there is room."""
@@ -56,7 +68,8 @@ class Slider(QSlider):
         del event
         t = tokens()
         painter = painter_on(self)
-        on = self.isEnabled()
+        touched = self.underMouse() or self.isSliderDown() or self._keyboard
+        on = self.isEnabled() and (touched or not self._is_quiet)
         middle, x = self.height() / 2, self.thumb_x()
         track = QRectF(0, middle - TRACK / 2, self.width(), TRACK)
         box(painter, track, TRACK / 2, fill=t.control if on else t.line)
@@ -137,14 +150,14 @@ class SliderRow(QWidget):
         self._value = Label(weight=MEDIUM)
         self._ticks = _Ticks(self.slider)
         self._ticks.hide()
-        head = QHBoxLayout()
-        head.addWidget(self._label)
-        head.addStretch(1)
-        head.addWidget(self._value)
+        self._head = QHBoxLayout()
+        self._head.addWidget(self._label)
+        self._head.addStretch(1)
+        self._head.addWidget(self._value)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(head)
+        layout.addLayout(self._head)
         layout.addSpacing(2)
         layout.addWidget(self.slider)
         layout.addWidget(self._ticks)
@@ -155,6 +168,10 @@ class SliderRow(QWidget):
         """The name, also for screen readers."""
         self._label.setText(label)
         self.slider.set_label(label)
+
+    def add_to_head(self, control: QWidget) -> None:
+        """A small control before the value."""
+        self._head.insertWidget(2, control)
 
     def set_range(self, low: int, high: int) -> None:
         """The steps, both included."""
