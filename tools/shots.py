@@ -263,14 +263,14 @@ def shoot_plan(studio: Studio, look: Look) -> None:
                 assert isinstance(page, PlanPage)
                 if name == "plan-manual":
                     page.choices.placement.expert_layers.set_value(20)
-                    studio.settle()
-                    studio.settle()
                 if name == "plan-failed":
                     error = BackendError(
                         ErrorCode.ENGINE_OUT_OF_MEMORY,
                         {"detail": "GPU 0, 5,648 MiB could not be allocated"},
                     )
                     services.engine.set_failed(services.models.models[1], error)
+                for _ in range(3):  # until the other quantizations have their verdicts
+                    studio.settle()
                 studio.take(window, f"{name}{suffix}", look)
 
 

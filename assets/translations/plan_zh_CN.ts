@@ -16,16 +16,32 @@
         <translation>线程数</translation>
     </message>
     <message>
+        <source>Weights in RAM</source>
+        <translation>内存中的权重</translation>
+    </message>
+    <message>
         <source>Automatic</source>
         <translation>自动</translation>
     </message>
     <message>
-        <source>Automatic ({count})</source>
-        <translation>自动（{count}）</translation>
-    </message>
-    <message>
         <source>Advanced</source>
         <translation>高级</translation>
+    </message>
+    <message>
+        <source>Automatic ({value})</source>
+        <translation>自动（{value}）</translation>
+    </message>
+    <message>
+        <source>Mapped from the file</source>
+        <translation>映射文件（mmap）</translation>
+    </message>
+    <message>
+        <source>Copied (no mmap)</source>
+        <translation>复制到内存（不用 mmap）</translation>
+    </message>
+    <message>
+        <source>Mapped and locked</source>
+        <translation>映射并锁定（mlock）</translation>
     </message>
     <message>
         <source>batch {count}</source>
@@ -63,6 +79,14 @@
         <translation>命令行</translation>
     </message>
     <message>
+        <source>What helps</source>
+        <translation>可行的办法</translation>
+    </message>
+    <message>
+        <source>No forecast</source>
+        <translation>暂无预测</translation>
+    </message>
+    <message>
         <source>Running with this plan</source>
         <translation>正按此方案运行</translation>
     </message>
@@ -84,6 +108,13 @@
     </message>
 </context>
 <context>
+    <name>ChangeRow</name>
+    <message>
+        <source>Plan with this change</source>
+        <translation>按此更改重新规划</translation>
+    </message>
+</context>
+<context>
     <name>ChoicePanel</name>
     <message>
         <source>Plan</source>
@@ -94,10 +125,6 @@
         <translation>重置</translation>
     </message>
     <message>
-        <source>Back to what this model was last loaded with</source>
-        <translation>恢复为此模型上次加载时的设置</translation>
-    </message>
-    <message>
         <source>Model</source>
         <translation>模型</translation>
     </message>
@@ -106,8 +133,86 @@
         <translation>量化</translation>
     </message>
     <message>
+        <source>Leave everything to the planner again</source>
+        <translation>全部重新交给规划器</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>方案</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Let the planner choose the context again</source>
+        <translation>让规划器重新选择上下文</translation>
+    </message>
+    <message>
+        <source>KV type</source>
+        <translation>KV 类型</translation>
+    </message>
+    <message>
+        <source>Parallel chats</source>
+        <translation>并行对话</translation>
+    </message>
+    <message>
+        <source>{count} tokens</source>
+        <translation>{count} 词元</translation>
+    </message>
+    <message>
+        <source>{count} tokens, automatic</source>
+        <translation>{count} 词元，自动</translation>
+    </message>
+    <message>
+        <source>Auto</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>{type}, chosen by the planner</source>
+        <translation>{type}，由规划器选择</translation>
+    </message>
+    <message>
+        <source>{count} tokens each</source>
+        <translation>每个对话 {count} 词元</translation>
+    </message>
+</context>
+<context>
+    <name>DeviceView</name>
+    <message>
+        <source>at least {size}</source>
+        <translation>至少 {size}</translation>
+    </message>
+    <message>
+        <source> of {size}</source>
+        <translation> / {size}</translation>
+    </message>
+    <message>
+        <source> of an unknown size</source>
+        <translation> / 总量未知</translation>
+    </message>
+</context>
+<context>
+    <name>PlacementBox</name>
+    <message>
+        <source>{count} of {total}</source>
+        <translation>{count} / {total}</translation>
+    </message>
+    <message>
         <source>Placement</source>
         <translation>分配方式</translation>
+    </message>
+    <message>
+        <source>Auto</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Manual</source>
+        <translation>手动</translation>
     </message>
     <message>
         <source>Choose an engine</source>
@@ -122,16 +227,12 @@
         <translation>内存中的专家层</translation>
     </message>
     <message>
-        <source>Context</source>
-        <translation>上下文</translation>
+        <source>Set by the planner; move to take over.</source>
+        <translation>由规划器设置；拖动即可接管。</translation>
     </message>
     <message>
-        <source>KV type</source>
-        <translation>KV 类型</translation>
-    </message>
-    <message>
-        <source>Parallel chats</source>
-        <translation>并行对话</translation>
+        <source>Set by you; nothing moves by itself.</source>
+        <translation>由您设置；不会自行改动。</translation>
     </message>
     <message>
         <source>This engine was built without GPU support, so everything runs from RAM. A llama-server with GPU support can be chosen instead.</source>
@@ -152,33 +253,6 @@
     <message>
         <source>This machine has no GPU that is known here: everything runs from RAM.</source>
         <translation>本机没有可用的 GPU，全部在内存中运行。</translation>
-    </message>
-    <message>
-        <source>{count} of {total}</source>
-        <translation>{count} / {total}</translation>
-    </message>
-    <message>
-        <source>{count} tokens</source>
-        <translation>{count} 词元</translation>
-    </message>
-    <message>
-        <source>{count} tokens each</source>
-        <translation>每个对话 {count} 词元</translation>
-    </message>
-</context>
-<context>
-    <name>DeviceView</name>
-    <message>
-        <source>at least {size}</source>
-        <translation>至少 {size}</translation>
-    </message>
-    <message>
-        <source> of {size}</source>
-        <translation> / {size}</translation>
-    </message>
-    <message>
-        <source> of an unknown size</source>
-        <translation> / 总量未知</translation>
     </message>
 </context>
 <context>
@@ -211,12 +285,12 @@
         <translation>GPU {number}</translation>
     </message>
     <message>
-        <source>No forecast</source>
-        <translation>无法预测</translation>
-    </message>
-    <message>
         <source>{size} short</source>
         <translation>缺 {size}</translation>
+    </message>
+    <message>
+        <source>Disk-bound</source>
+        <translation>受限于磁盘</translation>
     </message>
     <message>
         <source>Fits</source>
@@ -226,129 +300,57 @@
         <source>Tight</source>
         <translation>偏紧</translation>
     </message>
+</context>
+<context>
+    <name>RateView</name>
     <message>
-        <source>Weights and KV fit</source>
-        <translation>权重与 KV 可容纳</translation>
+        <source>likely {low} – {high}</source>
+        <translation>可能 {low} – {high}</translation>
     </message>
     <message>
-        <source>The header of this file does not say enough for a forecast.</source>
-        <translation>该文件头的信息不足，无法预测。</translation>
-    </message>
-    <message>
-        <source>{first} {second}</source>
-        <translation>{first}{second}</translation>
-    </message>
-    <message>
-        <source>, </source>
-        <comment>between the items of a list</comment>
-        <translation>、</translation>
-    </message>
-    <message>
-        <source>{items} and {last}</source>
-        <translation>{items} 和{last}</translation>
-    </message>
-    <message>
-        <source>{size} on {device}</source>
-        <translation>{device} {size}</translation>
-    </message>
-    <message>
-        <source>{size} in RAM</source>
-        <translation>内存 {size}</translation>
-    </message>
-    <message>
-        <source>at least {size} on every GPU</source>
-        <translation>每块 GPU 至少 {size}</translation>
-    </message>
-    <message>
-        <source>Fits at {context} context, with {left} to spare.</source>
-        <translation>{context} 上下文可以容纳，剩余：{left}。</translation>
-    </message>
-    <message>
-        <source>Weights and KV cache fit at {context} context. That leaves {left} for compute buffers and the engine.</source>
-        <translation>{context} 上下文下，权重和 KV 缓存可以容纳；留给计算缓冲区和引擎的有：{left}。</translation>
-    </message>
-    <message>
-        <source>Compute buffers are not forecast yet, and less than a tenth of {device} is left for them: the start may run out of memory.</source>
-        <translation>计算缓冲区尚未预测，而 {device} 只剩不到十分之一可供使用：启动时可能内存不足。</translation>
-    </message>
-    <message>
-        <source>An estimate: how the architecture {name} uses memory is not known exactly here.</source>
-        <translation>仅为估算：尚不完全了解 {name} 架构的内存占用方式。</translation>
-    </message>
-    <message>
-        <source>{size} short on {device}: {needed} needed, {total} there.</source>
-        <translation>{device} 缺 {size}：需要 {needed}，共有 {total}。</translation>
-    </message>
-    <message>
-        <source>{size} of RAM short: {needed} needed, {total} there.</source>
-        <translation>内存缺 {size}：需要 {needed}，共有 {total}。</translation>
-    </message>
-    <message>
-        <source>The weights alone are larger than RAM and VRAM together, so most of every token would be read from the disk, very slowly. Choose a smaller quantization or model.</source>
-        <translation>仅权重就超过内存与显存之和，每生成一个词元都要从磁盘读取大部分权重，非常慢。请选择更小的量化或模型。</translation>
-    </message>
-    <message>
-        <source>Other programs hold {size} of it.</source>
-        <translation>其他程序占用了其中 {size}。</translation>
-    </message>
-    <message>
-        <source>Put more layers on the GPU.</source>
-        <translation>请把更多层放到 GPU 上。</translation>
-    </message>
-    <message>
-        <source>Move expert layers from RAM to the GPU.</source>
-        <translation>请把部分专家层从内存移到 GPU。</translation>
-    </message>
-    <message>
-        <source>Keep more expert layers in RAM.</source>
-        <translation>请把更多专家层留在内存中。</translation>
-    </message>
-    <message>
-        <source>Shorten the context, or take a smaller KV type.</source>
-        <translation>请缩短上下文，或改用更小的 KV 类型。</translation>
-    </message>
-    <message>
-        <source>Put fewer layers on the GPU.</source>
-        <translation>请减少放到 GPU 的层数。</translation>
-    </message>
-    <message>
-        <source>Choose a smaller quantization or model.</source>
-        <translation>请选择更小的量化或模型。</translation>
+        <source>scale 0 – {top}</source>
+        <translation>刻度 0 – {top}</translation>
     </message>
 </context>
 <context>
-    <name>_Facts</name>
+    <name>Reasons</name>
     <message>
-        <source>{size} of weights</source>
-        <translation>权重 {size}</translation>
+        <source>Why this plan</source>
+        <translation>为什么这样规划</translation>
+    </message>
+</context>
+<context>
+    <name>SpeedView</name>
+    <message>
+        <source>Decode</source>
+        <translation>生成</translation>
     </message>
     <message>
-        <source>{count} files</source>
-        <translation>{count} 个文件</translation>
+        <source>Prefill</source>
+        <translation>预填充</translation>
     </message>
     <message>
-        <source>{count} bytes per token at f16</source>
-        <translation>f16 下每词元 {count} 字节</translation>
+        <source>Load time</source>
+        <translation>加载时间</translation>
     </message>
     <message>
-        <source>of {size}</source>
-        <translation>共 {size}</translation>
+        <source> for a {size} prompt</source>
+        <translation>（{size} 提示词）</translation>
     </message>
     <message>
-        <source>File size</source>
-        <translation>文件大小</translation>
+        <source>{time} for {size} tokens</source>
+        <translation>{size} 词元 {time}</translation>
     </message>
     <message>
-        <source>KV cache</source>
-        <translation>KV 缓存</translation>
+        <source>First token</source>
+        <translation>首字延迟</translation>
     </message>
+</context>
+<context>
+    <name>TimeView</name>
     <message>
-        <source>RAM free now</source>
-        <translation>当前空闲内存</translation>
-    </message>
-    <message>
-        <source>VRAM free now</source>
-        <translation>当前空闲显存</translation>
+        <source>likely {low} – {high}</source>
+        <translation>可能 {low} – {high}</translation>
     </message>
 </context>
 </TS>

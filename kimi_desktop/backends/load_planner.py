@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from kimi_desktop.backends.defaults import default_settings, is_plannable
 from kimi_desktop.backends.placed import gpus_of, launch_of_settings, settings_of
-from kimi_desktop.backends.plan_words import plan_words
+from kimi_desktop.backends.plan_words import OFFER, plan_words
 from kimi_desktop.backends.remembered import (
     PLACES,
     auto_entry_of,
@@ -26,10 +26,12 @@ from kimi_desktop.backends.remembered import (
 from kimi_desktop.backends.types import LoadSettings, PlanChoices, PlanWords, PricedLoad
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.io_loop import IoLoop
-from kimi_desktop.base.messages import Language
+from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.catalogue import shipped_catalogue
+from kimi_desktop.models.catalogue_types import CatalogueModel, Engine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.as_is import plan_as_is
 from kimi_desktop.planner.host_settings import threads_for
@@ -217,6 +219,16 @@ class LoadPlanner:
         places = {name: getattr(found, name) for name in PLACES}
         return dataclasses.replace(settings, **places)
 
+    def quality(self, model: LocalModel, language: Language) -> str:
+        """What its quantization does to the answers, as far as the catalogue knows; else ""."""
+        entry = catalogued(model)
+        if entry is None or model.facts is None:
+            return ""
+        item = entry.quantization(model.facts.quantization)
+        if item is None or item.quality is None:
+            return ""
+        return message(f"forecast.quality.{item.quality.value}", language)
+
     def words(self, priced: PricedLoad, language: Language) -> PlanWords:
         """A priced load in words."""
         return plan_words(priced, language)
@@ -287,12 +299,26 @@ class LoadPlanner:
                 self._found.popitem(last=False)
 
 
+def catalogued(model: LocalModel) -> CatalogueModel | None:
+    """What the catalogue has of a local model, found by its name."""
+    return shipped_catalogue().find(model.family)
+
+
 def _siblings(model: LocalModel, others: Sequence[LocalModel]) -> list[Sibling]:
-    return [
+    """The other quantizations that are here, and those that the catalogue knows of."""
+    found = [
         Sibling(other.facts.quantization, other.size_bytes, shape_of(other.facts), other.id)
         for other in others
         if other.id != model.id and other.facts is not None and is_plannable(other)
     ]
+    here = {each.facts.quantization.casefold() for each in others if each.facts is not None}
+    entry = catalogued(model)
+    for item in entry.quantizations if entry is not None else ():
+        readable = item.size_bytes and Engine.LLAMA_CPP in item.engines
+        if item.size_bytes and readable and item.name.casefold() not in here:
+            key = f"{OFFER}{item.repo}:{item.name}"
+            found.append(Sibling(item.name, item.size_bytes, None, key))
+    return found
 
 
 def _priced(shape: ModelShape, machine: Machine, settings: LoadSettings, plan: Plan) -> PricedLoad:

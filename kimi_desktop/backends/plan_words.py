@@ -11,6 +11,9 @@ from kimi_desktop.planner.offer_words import fit_word
 from kimi_desktop.planner.plan_types import Alternative, Remedy
 from kimi_desktop.planner.report import headline, sentence
 
+OFFER = "offer:"
+"""Begins the key of a quantization that is not here: then ``owner/name:QUANTIZATION``."""
+
 
 def plan_words(priced: PricedLoad, language: Language) -> PlanWords:
     """All that is said about a plan."""
@@ -34,10 +37,13 @@ def _remedial(alternative: Alternative, language: Language) -> Remedial:
         params["profile_name"] = message(f"plan.profile.{params['profile']}", language)
     seconds = alternative.seconds_per_token
     kind = alternative.remedy.value
+    is_offer = alternative.sibling.startswith(OFFER)
+    detail = f"plan.change.{kind}.{'offer' if is_offer else 'detail'}"
     return Remedial(
         title=message(f"plan.change.{kind}", language, **params),
-        detail=message(f"plan.change.{kind}.detail", language, **params),
+        detail=message(detail, language, **params),
         speed=format_tokens_per_s(1 / seconds, language) if seconds else "",
         wishes=alternative.wishes,
-        model_id=alternative.sibling,
+        model_id="" if is_offer else alternative.sibling,
+        offer_id=alternative.sibling.removeprefix(OFFER) if is_offer else "",
     )

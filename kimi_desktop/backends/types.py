@@ -109,6 +109,8 @@ class Remedial:
     """Plan with these; None where no wish of the user's brings it about."""
     model_id: str = ""
     """Take this model of the library instead."""
+    offer_id: str = ""
+    """Download this file instead: "owner/name:QUANTIZATION"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from kimi_desktop.base.errors import Param
-from kimi_desktop.base.units import format_context, format_gib
+from kimi_desktop.base.units import format_context, format_count, format_gib
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.candidates import Candidate, Site, Way
 from kimi_desktop.planner.plan_types import Decision, Fit, Plan, Wishes
@@ -165,7 +165,10 @@ def _cache(wishes: Wishes, plan: Plan) -> Decision:
 
 def _ubatch(wishes: Wishes, plan: Plan) -> Decision:
     placement = plan.placement
-    params: dict[str, Param] = {"ubatch": placement.n_ubatch, "batch": placement.n_batch}
+    params: dict[str, Param] = {
+        "ubatch": format_count(placement.n_ubatch),
+        "batch": format_count(placement.n_batch),
+    }
     if wishes.n_ubatch is not None or wishes.n_batch is not None:
         return Decision("why.ubatch.wished", params)
     staged = placement.offload_ops and bool(plan.experts_in_ram) and bool(plan.gpus)

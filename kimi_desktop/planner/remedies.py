@@ -137,12 +137,14 @@ def _free_memory(plan: Plan) -> Iterator[Alternative]:
 def _quantizations(
     wishes: Wishes, plan: Plan, siblings: Sequence[Sibling], again: PlanAgain
 ) -> Iterator[Alternative]:
-    """Smaller ones that fit, the largest (and best) first."""
+    """Smaller ones that fit: those whose header was read, then the others, the largest first."""
     here = sum(row.weights_bytes for row in plan.forecast.devices)
     short = sum(size for _, size in _short(plan))
     other = dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None)
     count = 0
-    for sibling in sorted(siblings, key=lambda sibling: (-sibling.size_bytes, sibling.name)):
+    for sibling in sorted(
+        siblings, key=lambda each: (each.shape is None, -each.size_bytes, each.name)
+    ):
         if count == MOST_QUANTIZATIONS:
             return
         if sibling.size_bytes >= here:

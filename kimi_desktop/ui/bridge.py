@@ -215,6 +215,9 @@ class PlanService(Protocol):
             PlanError: no header, or no look at the machine yet; more layers than there are.
         """
 
+    def quality(self, model: LocalModel, language: Language) -> str:
+        """What its quantization does to the answers, as far as the catalogue knows; else ""."""
+
     def words(self, priced: PricedLoad, language: Language) -> PlanWords:
         """A priced load in words."""
 

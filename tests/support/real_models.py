@@ -26,4 +26,5 @@ def real_model(
         has_thinking=True,
     )
     model = scripted_data.kimi_model(folder, facts.quantization, facts.weights_bytes / 1e9)
-    return dataclasses.replace(model, title=title, facts=facts)
+    path = model.path.with_name(model.path.name.replace("Kimi-K2.6", title.replace(" ", "-")))
+    return dataclasses.replace(model, id=str(path), path=path, title=title, facts=facts)

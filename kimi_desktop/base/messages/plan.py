@@ -304,6 +304,9 @@ TEXTS: dict[str, Text] = {
     "plan.change.quantization.detail": Text(
         "{size} to read and store ({size_gib} in memory)", "文件 {size}（占内存 {size_gib}）"
     ),
+    "plan.change.quantization.offer": Text(
+        "not downloaded yet: {size} ({size_gib} in memory)", "尚未下载：{size}（占内存 {size_gib}）"
+    ),
     "plan.change.context": Text("Context {context}", "上下文 {context}"),
     "plan.change.context.detail": Text("a smaller cache", "缓存更小"),
     "plan.change.cache_type": Text("KV {type}", "KV {type}"),

@@ -89,7 +89,7 @@ class AdvancedSection(QWidget):
         self._fill(self.threads, "n_threads", items, format_count(count) if count else "")
         mode = settings.load_mode
         names = self._mode_names()
-        modes = [(names[each], each) for each in LoadMode]
+        modes = [(names[each], each.value) for each in LoadMode]  # Qt keeps words, not enums
         self._fill(self.load_mode, "load_mode", modes, names[mode] if mode else "")
         self._say(settings)
 
@@ -141,4 +141,7 @@ class AdvancedSection(QWidget):
         )
 
     def _on_activated(self, name: str, select: Select) -> None:
-        self.changed.emit(name, select.currentData())
+        value = select.currentData()
+        if name == "load_mode" and value is not None:
+            value = LoadMode(value)
+        self.changed.emit(name, value)

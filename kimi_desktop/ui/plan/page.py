@@ -147,6 +147,9 @@ class PlanPage(QWidget):
 
     def _on_change(self, remedy: Remedial) -> None:
         model = self.planning.model
+        if remedy.offer_id:
+            self._bridge.navigation.show_page("models")
+            return
         if model is not None:
             self.planning.apply(remedy, self._family_of(model))
             self._right.verticalScrollBar().setValue(0)
@@ -242,6 +245,7 @@ class PlanPage(QWidget):
             services.machine.machine,
             uses_gpus=settings is None or services.engine.uses_gpus(settings),
         )
+        self.choices.quantizations.show_notes(lambda each: services.plans.quality(each, language()))
         self.choices.set_changed(changed=planning.is_changed)
         if planning.priced is not None:
             self.choices.quantizations.show_priced(model, planning.priced)

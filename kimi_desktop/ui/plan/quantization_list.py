@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QFontMetrics, QPaintEvent
@@ -53,6 +53,11 @@ class QuantizationList(QWidget):
     def chip(self, model_id: str) -> Chip:
         """The verdict of a model, for tests."""
         return self._rows[model_id][2]
+
+    def show_notes(self, note_of: Callable[[LocalModel], str]) -> None:
+        """A muted note in every row: what the quantization does to the answers."""
+        for model, row, _ in self._rows.values():
+            row.set_note(note_of(model))
 
     def show_priced(self, model: LocalModel, priced: PricedLoad) -> None:
         """Put the verdict into the model's row, if it is listed."""

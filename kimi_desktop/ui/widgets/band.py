@@ -13,7 +13,7 @@ from kimi_desktop.ui.widgets.painting import box, painter_on, rounded
 
 TRACK, MARK_WIDTH, MARK_HEIGHT = 8, 3, 16
 RANGE_ALPHA = 0.45
-STEPS = (1, 2, 3, 4, 5, 6, 8, 10)
+STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 def nice_top(value: float) -> float:

@@ -71,6 +71,7 @@ class Segmented(QWidget):
         for segment in self._segments.values():
             self._group.removeButton(segment)
             self._layout.removeWidget(segment)
+            segment.hide()
             segment.deleteLater()
         self._segments = {}
         for key, label in options:

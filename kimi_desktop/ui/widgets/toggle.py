@@ -147,6 +147,11 @@ class ChoiceRow(Focusable, QRadioButton):
         self._name()
         self.update()
 
+    def set_note(self, note: str) -> None:
+        """Change the note alone."""
+        if note != self._note:
+            self.set_texts(self.text(), self._figure, note)
+
     def set_name_width(self, width: int) -> None:
         """Room for the name, the same in every row of a list."""
         self._name_width = width

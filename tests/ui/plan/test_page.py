@@ -12,31 +12,44 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from kimi_desktop.backends.types import EngineKind, EngineState
 from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.messages import Language
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.base.units import format_gib
 from kimi_desktop.models.types import ModelState
-from kimi_desktop.planner.types import LoadForecast
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.placement import find_plan
+from kimi_desktop.planner.plan_types import Profile, Wishes
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.plan.page import PlanPage
 from kimi_desktop.ui.widgets.chip import Verdict
 from tests.support import scripted_data
+from tests.support.machines import gpu, machine
 from tests.support.scripted_services import ScriptedServices
-from tests.ui.plan.conftest import price_for_real, real_forecast
+from tests.ui.plan.conftest import deliver
 
 
-def spare_gib(page: PlanPage, number: int) -> float:
-    """GiB spare on the nth device shown (negative: short), as its legend says."""
-    last = page.answer.device_views()[number].legend.accessibleName().rpartition(", ")[2]
-    word, _, size = last.partition(" ")
-    return float(size.replace(",", "")) * (-1 if word == "Short" else 1)
+def small_machine():
+    """One card and too little memory for Kimi K2.6 in 4 bit."""
+    box = scripted_data.two_gpu_box()
+    memory = dataclasses.replace(box.memory, total_bytes=448 * 2**30, available_bytes=440 * 2**30)
+    return dataclasses.replace(box, gpus=box.gpus[:1], memory=memory)
 
 
-def test_it_opens_with_the_chosen_model_as_it_was_last_loaded(page, planned):
-    plan = page.choices.plan
+def rows(page: PlanPage) -> list[str]:
+    return [row.change.title for row in page.answer.changes.rows() if not row.isHidden()]
+
+
+# Auto
+
+
+def test_it_opens_with_the_planners_own_plan(page, planned):
     chosen = planned.models.models[2]
-    assert plan.model == chosen
-    assert plan.settings.context == planned.engine.settings_for(chosen).context
+    assert page.planning.model == chosen
+    assert page.planning.is_auto
+    plan = find_plan(shape_of(chosen.facts), planned.machine.machine, Wishes())
+    assert page.planning.priced.plan == plan
+    assert page.planning.settings == planned.plans.settings_for(chosen)
     assert page.choices.model.currentText() == "Kimi K2.6 · 1.03 T"
     assert [m.facts.quantization for m in page.choices.quantizations.models()] == [
         "Q4_K_M",
@@ -45,181 +58,348 @@ def test_it_opens_with_the_chosen_model_as_it_was_last_loaded(page, planned):
     ]
     assert page.choices.quantizations.row(chosen.id).isChecked()
     assert not page.choices.reset.isEnabled()
+    placement = page.choices.placement
+    assert placement.mode.key() == "auto"
+    assert placement.gpu_layers.slider.is_quiet
+    assert placement.gpu_layers.value() == plan.placement.n_gpu_layers
+    assert placement.expert_layers.value() == len(plan.experts_in_ram)
 
 
 def test_the_answer_is_the_planners(page, planned):
-    plan = page.choices.plan
-    machine = planned.machine.machine
-    forecast = real_forecast(plan.settings, plan.model, machine)
-    views = page.answer.device_views()
+    plan = page.planning.priced.plan
+    views = page.answer.devices.views()
     assert len(views) == 3
-    for view, device in zip(views, forecast.devices, strict=True):
+    for view, device in zip(views, plan.forecast.devices, strict=True):
         assert view.bar.used_bytes == device.used_bytes
         parts = {"Weights": device.weights_bytes, "Compute": device.compute_bytes or 0}
         for name, size in parts.items():
             assert f"{name} {format_gib(size, unit=False)}" in view.legend.accessibleName()
-    assert "not forecast" not in views[0].legend.accessibleName()
-    facts = page.answer.facts()
-    assert facts["File size"] == ("584 GB", "14 files · 543.6 GiB of weights")
-    assert facts["KV cache"] == ("8.58 GiB", "70,272 bytes per token at f16")
-    assert facts["RAM free now"] == ("745.6 GiB", "of 755.4 GiB")
-    assert facts["VRAM free now"] == ("190.0 GiB", "of 191.2 GiB")
+    words = planned.plans.words(page.planning.priced, Language.EN)
+    assert page.answer.sentence.text() == words.headline
+    said = (page.answer.detail.text(), *page.answer.reasons.sentences())
+    assert said == words.reasons
+    assert len(said) == len(plan.decisions)
+    assert page.answer.chip.text() == "Fits"
 
 
-def test_no_speed_is_shown(page):
-    words = [widget.accessibleName() for widget in page.findChildren(QWidget)]
-    texts = [w.text() for w in page.findChildren(QWidget) if hasattr(w, "text")]
-    assert not any("tok/s" in text for text in [*words, *texts])
+def test_speed_is_a_band_with_what_it_waits_for(page):
+    speed = page.planning.priced.speed
+    decode, prefill = page.answer.speed.decode, page.answer.speed.prefill
+    low, likely, high = decode.band.range_of()
+    assert 0 < low < likely < high <= 1
+    assert likely / low == pytest.approx(speed.decode_tps.likely / speed.decode_tps.low)
+    value, range_, limit = decode.texts()
+    assert value == f"{speed.decode_tps.likely:.1f} tok/s"
+    assert range_ == f"likely {speed.decode_tps.low:.1f} – {speed.decode_tps.high:.1f}"
+    assert limit.startswith("Limited by RAM bandwidth: ")
+    assert prefill.texts()[2].startswith("Limited by PCIe: ")
+    load, notes = page.answer.speed.load.texts()
+    assert load.endswith(" s")
+    assert "disk" in notes
+    first, notes = page.answer.speed.first_token.texts()
+    assert "for a 2K prompt" in first
+    assert "for 200 tokens" in notes
+    assert "for 32K tokens" in notes
 
 
-def test_every_slider_prices_again(page):
+def test_a_context_of_the_users_is_a_wish_that_is_kept(page, planned):
+    assert page.choices.context.slider.accessibleDescription().endswith("tokens, automatic")
+    page.choices.context.set_value(page.choices.context.slider.maximum())
+    deliver()
+    assert page.planning.is_auto
+    assert page.planning.choices.wishes.context == 262_144
+    assert page.planning.settings.context == 262_144
+    planned.machine.set_machine(small_machine())
+    deliver()
+    assert page.planning.settings.context == 262_144
+    assert not page.planning.priced.plan.fits
+    assert page.choices.automatic.isVisible()
+    page.choices.automatic.click()
+    deliver()
+    assert page.planning.choices.wishes.context is None
+    assert not page.choices.automatic.isVisible()
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+def test_profiles(page, planned, qtbot, profile: Profile):
+    qtbot.mouseClick(page.choices.profile.segment(profile.value), Qt.MouseButton.LeftButton)
+    deliver()
+    model = page.planning.model
+    wanted = find_plan(shape_of(model.facts), planned.machine.machine, Wishes(profile))
+    assert page.planning.priced.plan == wanted
+
+
+def test_kv_type_and_parallel_chats_are_wishes(page, qtbot):
+    assert page.choices.cache_type.key() == ""
+    qtbot.mouseClick(page.choices.cache_type.segment("q8_0"), Qt.MouseButton.LeftButton)
+    page.choices.parallel.choose(4)
+    page.choices.parallel.activated.emit(page.choices.parallel.currentIndex())
+    deliver()
+    assert page.planning.is_auto
+    settings = page.planning.settings
+    assert (settings.cache_type, settings.n_parallel) == ("q8_0", 4)
+    qtbot.mouseClick(page.choices.cache_type.segment(""), Qt.MouseButton.LeftButton)
+    deliver()
+    assert page.planning.choices.wishes.cache_type is None
+
+
+def test_an_older_plan_stays_while_a_search_runs_and_only_the_newest_waits(page, planned):
+    before = page.planning.priced
+    planned.desk.hold.add("plans.find")
+    asked = planned.desk.called("plans.find")
+    for place in range(6):
+        page.choices.context.set_value(place)
+        deliver()
+    assert planned.desk.called("plans.find") == asked + 1
+    assert page.planning.priced is before
+    shown = page.choices.context
+    assert shown.value() == 5
+    planned.desk.hold.clear()
+    planned.desk.release("plans.find")
+    deliver()
+    assert page.planning.settings.context == page.planning.choices.wishes.context
+    assert page.choices.context.value() == 5
+
+
+def test_a_wish_that_no_engine_can_fulfil_is_said_in_place(page, planned):
+    page.planning.change(cache_type="q4_1", context=0)
+    deliver()
+    assert page.answer.chip.text() == "No forecast"
+    assert "must be 1 to" in page.answer.sentence.text()
+    assert not page.answer.devices.isVisible()
+    page.planning.reset()
+    deliver()
+    assert page.answer.devices.isVisible()
+
+
+# Manual
+
+
+def test_taking_a_slider_takes_the_placement_over_from_the_planner(page):
+    before = page.planning.settings
+    experts = page.choices.placement.expert_layers
+    had = experts.value()
+    experts.set_value(had + 1)
+    assert not page.planning.is_auto
+    assert page.choices.placement.mode.key() == "manual"
+    assert not experts.slider.is_quiet
+    settings = page.planning.settings
+    assert settings.n_cpu_moe == had + 2  # block 0 is dense
+    assert settings.overrides == ()
+    for name in ("context", "cache_type", "n_ubatch", "n_threads", "load_mode"):
+        assert getattr(settings, name) == getattr(before, name)
+    assert experts.value() == had + 1
+    assert page.choices.reset.isEnabled()
+
+
+def test_back_to_auto_restores_the_plan_and_its_wishes(page, qtbot):
+    page.choices.context.set_value(2)
+    deliver()
+    before = page.planning.priced
+    page.choices.placement.gpu_layers.set_value(3)
+    page.choices.context.set_value(0)
+    assert page.planning.settings.n_gpu_layers == 3
+    qtbot.mouseClick(page.choices.placement.mode.segment("auto"), Qt.MouseButton.LeftButton)
+    deliver()
+    assert page.planning.priced == before
+
+
+def test_manual_begins_where_the_planner_left_it(page, qtbot):
+    before = page.planning.priced
+    qtbot.mouseClick(page.choices.placement.mode.segment("manual"), Qt.MouseButton.LeftButton)
+    assert page.planning.settings == before.settings
+    assert page.planning.priced.plan.forecast == before.plan.forecast
+    assert page.planning.priced.speed == before.speed
+    assert page.choices.cache_type.key() == before.settings.cache_type
+
+
+def test_every_slider_prices_again_at_once(page):
     choices = page.choices
-    before = page.answer.device_views()[2].bar.used_bytes
-    choices.expert_layers.set_value(60)
-    more_in_ram = page.answer.device_views()[2].bar.used_bytes
-    assert more_in_ram > before
-    assert choices.plan.settings.n_cpu_moe == 61
-
-    kv = page.answer.facts()["KV cache"][0]
+    choices.placement.expert_layers.set_value(60)
+    more_in_ram = page.answer.devices.views()[2].bar.used_bytes
+    choices.placement.expert_layers.set_value(30)
+    assert page.answer.devices.views()[2].bar.used_bytes < more_in_ram
+    cache = page.answer.devices.views()[0].bar.used_bytes
     choices.context.set_value(0)
-    assert choices.plan.settings.context == 4096
-    assert page.answer.facts()["KV cache"][0] != kv
-    assert "4K context" in page.answer.sentence.text()
+    assert page.planning.settings.context == 4096
+    assert page.answer.devices.views()[0].bar.used_bytes < cache
+    choices.placement.gpu_layers.set_value(0)
+    assert page.planning.settings.gpus == ()
+    assert page.answer.devices.views()[1].bar.used_bytes < 2**30
 
-    on_gpu = page.answer.device_views()[1].bar.used_bytes
-    choices.gpu_layers.set_value(0)
-    assert page.answer.device_views()[1].bar.used_bytes < on_gpu
+
+def test_nothing_of_a_users_own_plan_is_changed(page, planned):
+    page.choices.placement.expert_layers.set_value(60)
+    page.choices.context.set_value(page.choices.context.slider.maximum())
+    settings = page.planning.settings
+    planned.machine.set_machine(small_machine())
+    deliver()
+    assert page.planning.settings == settings
 
 
 def test_arrow_keys_move_a_slider(page, qtbot):
-    slider = page.choices.context.slider
+    slider = page.choices.placement.expert_layers.slider
     slider.setFocus()
-    before = page.choices.plan.settings.context
-    qtbot.keyClick(slider, Qt.Key.Key_Right)
-    assert page.choices.plan.settings.context > before
-
-
-def test_kv_type_and_parallel_chats_count(page, qtbot):
-    kv = page.answer.device_views()[0].bar.used_bytes
-    qtbot.mouseClick(page.choices.cache_type.segment("q8_0"), Qt.MouseButton.LeftButton)
-    assert page.choices.plan.settings.cache_type == "q8_0"
-    assert page.answer.device_views()[0].bar.used_bytes < kv
-
-    page.choices.parallel.choose(4)
-    page.choices.parallel.activated.emit(page.choices.parallel.currentIndex())
-    assert page.choices.plan.settings.n_parallel == 4
+    before = slider.value()
+    qtbot.keyClick(slider, Qt.Key.Key_Left)
+    assert not page.planning.is_auto
+    assert len(page.planning.priced.plan.experts_in_ram) == before - 1
 
 
 def test_too_much_is_said_drawn_and_can_be_started_all_the_same(page, bridge, qtbot):
     started = []
     bridge.navigation.start_wanted.connect(started.append)
-    page.choices.expert_layers.set_value(0)
+    page.choices.placement.expert_layers.set_value(0)
 
     assert page.answer.chip.verdict is Verdict.BAD
     assert page.answer.chip.text().endswith("short")
-    assert "Keep more expert layers in RAM." in page.answer.advice.text()
-    assert page.answer.device_views()[1].bar.over_budget
-    assert spare_gib(page, 1) < 0
+    assert page.answer.devices.views()[1].bar.over_budget
     assert not page.answer.start.isEnabled()
     assert page.answer.anyway.isVisible()
     qtbot.mouseClick(page.answer.start, Qt.MouseButton.LeftButton)
     assert not started
+    qtbot.waitUntil(lambda: "Auto" in rows(page))
 
     qtbot.mouseClick(page.answer.anyway, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(page.answer.start, Qt.MouseButton.LeftButton)
-    assert started == [page.choices.plan.settings]
+    assert started == [page.planning.settings]
 
 
-def test_start_takes_the_plan_and_chooses_its_model(page, planned, bridge, qtbot):
-    started = []
-    bridge.navigation.start_wanted.connect(started.append)
-    small = planned.models.models[0]
-    qtbot.mouseClick(page.choices.quantizations.row(small.id), Qt.MouseButton.LeftButton)
-    page.choices.expert_layers.set_value(60)
-    assert page.answer.start.isEnabled()
-
-    qtbot.mouseClick(page.answer.start, Qt.MouseButton.LeftButton)
-
-    (settings,) = started
-    assert settings.model_path == small.path
-    assert settings.n_cpu_moe == 61
-    assert bridge.settings.models.selected == small.id
-    assert not page.choices.reset.isEnabled()
+def test_a_way_out_of_a_users_own_plan_is_one_press(page, qtbot):
+    page.choices.placement.expert_layers.set_value(0)
+    qtbot.waitUntil(lambda: "Auto" in rows(page))
+    [auto] = [row for row in page.answer.changes.rows() if row.change.title == "Auto"]
+    auto.click()
+    deliver()
+    assert page.planning.is_auto
+    assert page.planning.priced.plan.fits
+    assert rows(page) == []
 
 
-def test_the_running_plan_says_so(page, planned):
-    settings = page.choices.plan.settings
-    status = planned.engine.status
-    planned.engine.set_status(dataclasses.replace(status, settings=settings))
-    assert page.answer.start.text() == "Running with this plan"
-    assert not page.answer.start.isEnabled()
-    page.choices.context.set_value(0)
-    assert page.answer.start.text() == "Start with this plan"
-
-    planned.engine.set_state(EngineState.STOPPED)
-    page.choices.context.set_value(page.choices.context.slider.maximum())
-    assert page.answer.start.text() == "Start with this plan"
+# what does not fit
 
 
-def test_another_quantization_keeps_the_plan(page, planned, qtbot):
+def test_what_is_missing_comes_with_ways_out(page, planned, qtbot):
+    planned.machine.set_machine(small_machine())
+    deliver()
+    assert not page.planning.priced.plan.fits
+    assert "of RAM is missing" in page.answer.detail.text()
+    found = {row.change.title: row for row in page.answer.changes.rows()}
+    more = next(row for title, row in found.items() if title.endswith("more RAM"))
+    assert not more.isEnabled()
+    here, elsewhere = found["Q2_K"], found["UD-Q2_K_XL"]
+    assert "not downloaded yet" in elsewhere.change.detail
+    wanted = []
+    page._bridge.navigation.page_wanted.connect(wanted.append)
+    elsewhere.click()
+    assert wanted == ["models"]
+    qtbot.keyClick(here, Qt.Key.Key_Return)
+    deliver()
+    assert page.planning.model == planned.models.models[0]
+    assert page.planning.priced.plan.fits
+    assert page.choices.quantizations.row(planned.models.models[0].id).isChecked()
+
+
+# models
+
+
+def test_another_quantization_keeps_the_choices(page, planned, qtbot):
     page.choices.context.set_value(3)
-    wanted = page.choices.plan.settings.context
+    wanted = page.planning.choices
     other = planned.models.models[0]
     qtbot.mouseClick(page.choices.quantizations.row(other.id), Qt.MouseButton.LeftButton)
-    plan = page.choices.plan
-    assert plan.model == other
-    assert plan.settings.model_path == other.path
-    assert plan.settings.context == wanted
-    assert page.answer.facts()["File size"][0] == "373 GB"
+    deliver()
+    assert page.planning.model == other
+    assert page.planning.choices == wanted
+    assert page.planning.settings.model_path == other.path
     assert other.path.name in page.answer.command.line()
+
+    page.choices.placement.expert_layers.set_value(50)
+    third = planned.models.models[1]
+    qtbot.mouseClick(page.choices.quantizations.row(third.id), Qt.MouseButton.LeftButton)
+    assert not page.planning.is_auto
+    assert page.planning.settings.model_path == third.path
+    assert page.planning.settings.n_cpu_moe == 51
 
 
 def test_every_quantization_gets_its_verdict(page, planned, qtbot):
     chips = [page.choices.quantizations.chip(m.id) for m in planned.models.models[:3]]
     qtbot.waitUntil(lambda: all(not chip.isHidden() for chip in chips))
-    page.choices.expert_layers.set_value(60)
-    qtbot.waitUntil(lambda: all(chip.verdict is Verdict.OK for chip in chips))
-    page.choices.expert_layers.set_value(0)
+    assert all(chip.verdict is Verdict.OK for chip in chips)
+    page.choices.placement.expert_layers.set_value(0)
     qtbot.waitUntil(lambda: all(chip.verdict is Verdict.BAD for chip in chips))
 
 
 def test_another_model_brings_its_own_plan(page, planned):
     page.choices.model.choose("Llama 3.1 8B")
     page.choices.model.activated.emit(page.choices.model.currentIndex())
-    plan = page.choices.plan
-    assert plan.model == planned.models.models[3]
-    assert plan.settings.context == 4096
-    assert page.choices.expert_layers.isHidden()
-    assert page.choices.gpu_layers.slider.maximum() == 33
+    deliver()
+    assert page.planning.model == planned.models.models[3]
+    assert page.choices.placement.expert_layers.isHidden()
+    assert page.choices.placement.gpu_layers.slider.maximum() == 33
+    assert page.planning.priced.plan.gpus == (0,)
 
 
 def test_reset_takes_everything_back(page, qtbot):
-    before = page.choices.plan
+    before = page.planning.priced
     page.choices.context.set_value(0)
-    page.choices.gpu_layers.set_value(10)
+    page.choices.placement.gpu_layers.set_value(10)
     assert page.choices.reset.isEnabled()
     qtbot.mouseClick(page.choices.reset, Qt.MouseButton.LeftButton)
-    assert page.choices.plan == before
+    deliver()
+    assert page.planning.priced == before
     assert not page.choices.reset.isEnabled()
+
+
+def test_choices_are_remembered_per_model(page, planned, bridge, plan_page):
+    page.choices.context.set_value(5)
+    deliver()
+    kimi, llama = planned.models.models[2], planned.models.models[3]
+    wished = page.planning.choices
+    bridge.navigation.open_plan(llama.id)
+    deliver()
+    page.choices.placement.gpu_layers.set_value(20)
+    own = page.planning.choices
+    page.hide()
+
+    again = plan_page(bridge)
+    assert again.planning.choices == wished
+    bridge.navigation.open_plan(llama.id)
+    assert again.planning.choices.settings == own.settings
+    assert planned.plans.choices(kimi) == wished
+
+
+def test_a_users_own_plan_that_does_not_fit_is_not_remembered(page, planned):
+    before = planned.plans.choices(page.planning.model)
+    page.choices.placement.expert_layers.set_value(0)
+    page.hide()
+    assert planned.plans.choices(page.planning.model) == before
+
+
+def test_choices_are_remembered_when_the_hand_rests(page, planned, qtbot):
+    page.choices.context.set_value(1)
+    deliver()
+    wished = page.planning.choices
+    qtbot.waitUntil(lambda: planned.plans.choices(page.planning.model) == wished)
 
 
 def test_a_model_of_the_library_is_planned_on_request(page, planned, bridge):
     bridge.navigation.open_plan(planned.models.models[3].id)
-    assert page.choices.plan.model == planned.models.models[3]
+    assert page.planning.model == planned.models.models[3]
     bridge.navigation.open_plan("gone")
-    assert page.choices.plan.model == planned.models.models[3]
+    assert page.planning.model == planned.models.models[3]
 
 
 def test_the_plan_survives_a_scan(page, planned):
-    page.choices.context.set_value(0)
+    page.choices.placement.gpu_layers.set_value(7)
     planned.models.set_models(*planned.models.models)
-    assert page.choices.plan.settings.context == 4096
+    assert page.planning.settings.n_gpu_layers == 7
 
 
 def test_a_model_that_is_gone_makes_room_for_another(page, planned):
-    gone = page.choices.plan.model
+    gone = page.planning.model
     planned.models.set_models(*(m for m in planned.models.models if m != gone))
-    assert page.choices.plan.model in planned.models.models
+    assert page.planning.model in planned.models.models
 
 
 def test_incomplete_models_are_not_planned(page, planned):
@@ -228,40 +408,115 @@ def test_incomplete_models_are_not_planned(page, planned):
     assert page.choices.model.count() == 0
 
 
-def test_the_command_line_is_copied_as_one_line(page, planned, qtbot):
+def test_facts_without_a_geometry_are_started_without_a_forecast(services, bridge, plan_page):
+    page = plan_page(bridge)
+    assert page.planning.priced is None
+    assert page.answer.chip.text() == "No forecast"
+    assert page.planning.settings == services.engine.settings_for(page.planning.model)
+    assert page.answer.command.isVisible()
+
+
+# the engine
+
+
+def test_start_takes_the_plan_and_chooses_its_model(page, planned, bridge, qtbot):
+    started = []
+    bridge.navigation.start_wanted.connect(started.append)
+    small = planned.models.models[0]
+    qtbot.mouseClick(page.choices.quantizations.row(small.id), Qt.MouseButton.LeftButton)
+    deliver()
+    qtbot.mouseClick(page.answer.start, Qt.MouseButton.LeftButton)
+    assert started == [planned.plans.settings_for(small)]
+    assert started == [page.planning.settings]
+    assert bridge.settings.models.selected == small.id
+
+
+def test_the_command_line_is_what_start_runs(page, planned, qtbot):
     qtbot.mouseClick(page.answer.copy, Qt.MouseButton.LeftButton)
     copied = QGuiApplication.clipboard().text()
-    assert shlex.split(copied) == list(planned.engine.command_line(page.choices.plan.settings))
+    assert shlex.split(copied) == list(planned.engine.command_line(page.planning.settings))
+    assert "-ts" in copied
     assert page.answer.copy.text() == "Copied"
     qtbot.waitUntil(lambda: page.answer.copy.text() == "Copy")
 
 
+def test_the_running_plan_says_so(page, planned):
+    settings = page.planning.settings
+    planned.engine.set_status(
+        dataclasses.replace(planned.engine.status, state=EngineState.READY, settings=settings)
+    )
+    assert page.answer.start.text() == "Running with this plan"
+    assert not page.answer.start.isEnabled()
+    page.choices.placement.gpu_layers.set_value(0)
+    assert page.answer.start.text() == "Start with this plan"
+    page.planning.set_auto()
+    deliver()
+    planned.engine.set_state(EngineState.STOPPED)
+    assert page.answer.start.text() == "Start with this plan"
+
+
+def test_a_failed_start_is_told_in_place(page, planned, bridge, qtbot):
+    error = BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": "GPU 0"})
+    assert not page.failure.isVisible()
+    planned.engine.start_error = error
+    bridge.navigation.start_wanted.connect(planned.engine.start)
+    qtbot.mouseClick(page.answer.start, Qt.MouseButton.LeftButton)
+    assert page.failure.isVisible()
+    titles = [button.text() for button in page.failure.panel.fix_buttons()]
+    assert titles == ["Choose a model", "Restart"]  # the settings are on this very page
+
+    page.choices.model.choose("Llama 3.1 8B")
+    page.choices.model.activated.emit(page.choices.model.currentIndex())
+    deliver()
+    assert not page.failure.isVisible()
+    bridge.navigation.open_plan(planned.models.models[2].id)
+    deliver()
+    assert page.failure.isVisible()
+    planned.engine.start_error = None
+    qtbot.mouseClick(page.answer.start, Qt.MouseButton.LeftButton)
+    assert not page.failure.isVisible()
+
+
 def test_advanced_opens_and_changes_the_plan(page, qtbot):
     advanced = page.choices.advanced
-    assert advanced.fold.summary() == "batch 2,048 · micro-batch 512 · 32 threads"
+    assert advanced.fold.summary() == (
+        "batch 2,048 · micro-batch 2,048 · 32 threads · Copied (no mmap)"
+    )
     assert not advanced.batch.isVisible()
     qtbot.keyClick(advanced.fold, Qt.Key.Key_Space)
     assert advanced.batch.isVisible()
+    assert advanced.micro_batch.currentText() == "Automatic (2,048)"
 
-    for select, value in ((advanced.micro_batch, 4096), (advanced.threads, 64)):
-        select.choose(value)
-        select.activated.emit(select.currentIndex())
+    def choose(select, place: int) -> None:
+        select.setCurrentIndex(place)
+        select.activated.emit(place)
+        deliver()
 
-    settings = page.choices.plan.settings
-    assert (settings.n_ubatch, settings.n_threads) == (4096, 64)
-    assert advanced.fold.summary() == "batch 2,048 · micro-batch 4,096 · 64 threads"
+    choose(advanced.micro_batch, advanced.micro_batch.findText("512"))
+    choose(advanced.threads, advanced.threads.findText("64"))
+    choose(advanced.load_mode, 1)
+    wishes = page.planning.choices.wishes
+    assert (wishes.n_ubatch, wishes.n_threads, wishes.load_mode.value) == (512, 64, "mmap")
+    settings = page.planning.settings
+    assert (settings.n_ubatch, settings.n_threads) == (512, 64)
+    assert "micro-batch 512 · 64 threads" in advanced.fold.summary()
+
+    page.choices.placement.mode.segment("manual").click()
+    assert advanced.micro_batch.findText("Automatic (512)") == -1
+    choose(advanced.micro_batch, advanced.micro_batch.findText("4,096"))
+    assert page.planning.settings.n_ubatch == 4096
+    assert page.planning.settings.n_batch == 2048
 
 
-def test_without_a_gpu_layers_cannot_be_moved_and_it_says_why(tmp_path, qtbot, plan_page, qapp):
-    services = ScriptedServices(tmp_path, machine=scripted_data.cpu_only_box())
-    services.models.set_models(scripted_data.starter_model(tmp_path))
-    door = Bridge(services)
+def test_without_a_gpu_layers_cannot_be_moved_and_it_says_why(tmp_path, plan_page, planned):
+    planned.machine.set_machine(scripted_data.cpu_only_box())
+    door = Bridge(planned)
     page = plan_page(door)
-    assert not page.choices.gpu_layers.slider.isEnabled()
-    assert len(page.answer.device_views()) == 1
-    assert "No GPU driver" in page.choices.no_gpu.text()
-    assert not page.choices.choose_engine.isVisible()
-    assert page.answer.chip.verdict is Verdict.OK
+    placement = page.choices.placement
+    assert not placement.gpu_layers.slider.isEnabled()
+    assert len(page.answer.devices.views()) == 1
+    assert "No GPU driver" in placement.no_gpu.text()
+    assert not placement.choose_engine.isVisible()
     door.close()
 
 
@@ -270,33 +525,32 @@ def test_an_engine_without_gpu_support_leaves_the_gpus_alone(planned, bridge, pl
     bridge.navigation.page_wanted.connect(wanted.append)
     planned.engine.gpu_build = False
     page = plan_page(bridge)
-    assert not page.choices.gpu_layers.slider.isEnabled()
-    assert "built without GPU support" in page.choices.no_gpu.text()
-    qtbot.mouseClick(page.choices.choose_engine, Qt.MouseButton.LeftButton)
+    placement = page.choices.placement
+    assert not placement.gpu_layers.slider.isEnabled()
+    assert "built without GPU support" in placement.no_gpu.text()
+    assert page.planning.priced.plan.gpus == ()
+    qtbot.mouseClick(placement.choose_engine, Qt.MouseButton.LeftButton)
     assert wanted == ["settings"]
 
 
 def test_another_engine_is_planned_for_at_once(page, planned, bridge, tmp_path):
-    page.choices.context.set_value(0)
-    before = planned.engine.settings_for
     binary = tmp_path / "llama-server"
-
-    def settings_for(model):
-        kind = EngineKind.LLAMA_SERVER
-        return dataclasses.replace(before(model), kind=kind, binary=binary)
-
-    planned.engine.settings_for = settings_for
+    begin = planned.plans._begin
+    planned.plans._begin = lambda model: dataclasses.replace(
+        begin(model), kind=EngineKind.LLAMA_SERVER, binary=binary
+    )
     planned.engine.gpu_build = False
     bridge.save_settings(lambda settings: settings)
-    settings = page.choices.plan.settings
-    assert (settings.binary, settings.context) == (binary, 4096)
-    assert not page.choices.gpu_layers.slider.isEnabled()
+    deliver()
+    assert page.planning.settings.binary == binary
+    assert page.planning.settings.n_gpu_layers == 0
+    assert not page.choices.placement.gpu_layers.slider.isEnabled()
 
 
 def test_without_an_engine_it_says_so_in_place_of_the_command(page, planned):
     error = BackendError(ErrorCode.ENGINE_NOT_FOUND, {"path": "llama-server"})
     planned.engine.command_error = error
-    page.choices.context.set_value(0)
+    page.choices.placement.gpu_layers.set_value(3)
     assert "llama-server" in page.answer.no_command.text()
     assert page.answer.no_command.isVisible()
     assert not page.answer.command.isVisible()
@@ -306,6 +560,9 @@ def test_without_an_engine_it_says_so_in_place_of_the_command(page, planned):
     planned.engine.command_error = None
     page.choices.context.set_value(1)
     assert page.answer.command.isVisible()
+
+
+# the frame
 
 
 def test_without_a_model_the_library_is_one_button_away(fresh_bridge, plan_page, qtbot):
@@ -318,32 +575,49 @@ def test_without_a_model_the_library_is_one_button_away(fresh_bridge, plan_page,
 
 
 def test_without_a_look_at_the_machine_it_offers_one(
-    fresh_services, fresh_bridge, plan_page, qtbot, tmp_path
+    fresh_services, fresh_bridge, plan_page, planned, qtbot
 ):
     page = plan_page(fresh_bridge)
-    fresh_services.models.set_models(scripted_data.starter_model(tmp_path))
+    fresh_services.models.set_models(planned.models.models[3])
+    deliver()
     assert "needs to know this machine" in page.empty.sentence()
     qtbot.mouseClick(page.empty.button, Qt.MouseButton.LeftButton)
+    deliver()
     assert fresh_services.desk.called("machine.probe") == 1
     assert not page.empty.isVisible()
-    assert page.answer.device_views()
+    assert page.answer.devices.views()
 
 
-def test_a_machine_that_changes_is_priced_again(page, planned):
-    machine = planned.machine.machine
-    one = dataclasses.replace(machine, gpus=machine.gpus[:1])
-    planned.machine.set_machine(one)
-    assert len(page.answer.device_views()) == 2
+def test_a_machine_that_changes_is_planned_again(page, planned):
+    box = planned.machine.machine
+    planned.machine.set_machine(dataclasses.replace(box, gpus=box.gpus[:1]))
+    deliver()
+    assert len(page.answer.devices.views()) == 2
+    assert page.planning.priced.plan.gpus == (0,)
+
+
+def test_many_gpus_share_one_legend(page, planned):
+    site = machine(gpus=tuple(gpu(number, 48) for number in range(8)))
+    planned.machine.set_machine(site)
+    deliver()
+    assert page.answer.devices.views() == ()
+    lines = page.answer.devices.lines()
+    assert len(lines) == 9
+    devices = page.planning.priced.plan.forecast.devices
+    for line, device in zip(lines, devices, strict=True):
+        assert line.bar.used_bytes == device.used_bytes
+    assert page.answer.speed.decode.mapTo(page, page.rect().topLeft()).y() < page.height()
 
 
 def test_every_control_is_reached_by_tab_and_has_a_name(page):
     page.choices.advanced.fold.setChecked(True)
+    page.choices.placement.expert_layers.set_value(0)
     stops = [
         widget
         for widget in page.findChildren(QWidget)
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
     ]
-    assert len(stops) >= 15
+    assert len(stops) >= 20
     for stop in stops:
         text = stop.text() if hasattr(stop, "text") and callable(stop.text) else ""
         assert stop.accessibleName() or text, stop
@@ -352,57 +626,34 @@ def test_every_control_is_reached_by_tab_and_has_a_name(page):
 @pytest.mark.parametrize("width", [904, 1224, 1864])
 def test_nothing_is_cut_off_at_the_sides(page, width, qtbot):
     page.choices.advanced.fold.setChecked(True)
+    page.choices.placement.expert_layers.set_value(0)
+    qtbot.waitUntil(lambda: bool(rows(page)))
     page.resize(width, 532)
-    QApplication.sendPostedEvents()
-    QApplication.processEvents()
+    deliver()
     for panel in (page.choices, page.answer):
         viewport = panel.parentWidget()
         assert panel.width() <= viewport.width(), type(panel)
 
 
 def test_words_follow_the_language(page, qapp, qtbot):
-    page.choices.expert_layers.set_value(0)
-    chips = [page.choices.quantizations.chip(m.id) for m in page.choices.quantizations.models()]
-    qtbot.waitUntil(lambda: all(chip.text().endswith("short") for chip in chips))
     switch = LanguageSwitch(qapp)
     try:
         switch.choose(LanguageChoice.ZH_CN)
-        QApplication.processEvents()
+        deliver()
         assert page.choices.reset.text() == "重置"
-        assert page.answer.start.text() == "按此方案启动"
-        assert page.answer.sentence.text().startswith("GPU 1 缺 ")
-        assert page.answer.advice.text() == "请把更多专家层留在内存中。"
-        assert "权重" in page.answer.device_views()[0].legend.accessibleName()
-        assert list(page.answer.facts()) == ["文件大小", "KV 缓存", "当前空闲内存", "当前空闲显存"]
-        assert page.choices.advanced.fold.summary() == "批 2,048 · 微批 512 · 32 线程"
-        qtbot.waitUntil(lambda: all(chip.text().startswith("缺 ") for chip in chips))
+        assert page.answer.chip.text() == "可容纳"
+        assert page.answer.sentence.text().startswith("可放入显存")
+        assert page.choices.placement.mode.segment("auto").text() == "自动"
+        assert page.answer.speed.decode.texts()[0].endswith("词元/秒")
+        assert "批 2,048" in page.choices.advanced.fold.summary()
+        assert all("。" in sentence for sentence in page.answer.reasons.sentences())
     finally:
         switch.choose(LanguageChoice.EN)
         QApplication.processEvents()
+    deliver()
     assert page.choices.reset.text() == "Reset"
-    assert page.answer.sentence.text().endswith("there.")
+    assert page.answer.sentence.text().startswith("Fits in VRAM")
 
 
-def test_parts_without_a_forecast_are_named_as_such(planned, bridge, plan_page):
-    whole = planned.engine.forecast
-
-    def partly(settings, model):
-        devices = whole(settings, model).devices
-        return LoadForecast(
-            tuple(dataclasses.replace(d, compute_bytes=None, overhead_bytes=None) for d in devices)
-        )
-
-    planned.engine.forecast = partly
-    page = plan_page(bridge)
-    for view in page.answer.device_views():
-        assert "Compute, Overhead not forecast yet" in view.legend.accessibleName()
-    page.choices.expert_layers.set_value(60)
-    assert page.answer.chip.text() == "Weights and KV fit"
-
-
-def test_the_scripted_forecast_needs_no_planner(services, bridge, plan_page):
-    """Facts without a geometry, as other tests have them, are enough for the page."""
-    page = plan_page(bridge)
-    assert page.choices.plan is not None
-    price_for_real(services)
-    assert not services.engine.forecast(page.choices.plan.settings, page.choices.plan.model).devices
+def test_a_library_that_was_never_planned_needs_no_page(planned: ScriptedServices):
+    assert all(planned.plans.settings_for(m).context for m in planned.models.models)

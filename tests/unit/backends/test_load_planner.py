@@ -220,15 +220,33 @@ def test_what_does_not_fit_comes_with_ways_out_that_fit(bench: Bench) -> None:
     assert not priced.plan.fits
     words = bench.planner.words(priced, Language.EN)
     assert any("of RAM is missing" in text for text in words.missing)
-    by_remedy = {each.remedy: each for each in priced.plan.alternatives}
-    smaller = by_remedy[Remedy.QUANTIZATION]
-    assert smaller.sibling == SMALLER.id
+    found = priced.plan.alternatives
+    others = [each for each in found if each.remedy is Remedy.QUANTIZATION]
+    assert [each.sibling for each in others] == [
+        SMALLER.id,  # what is here comes first
+        "offer:unsloth/Kimi-K2.6-GGUF:UD-Q2_K_XL",
+    ]
+    smaller = others[0]
     assert smaller.wishes is not None
     assert bench.planner.find(SMALLER, smaller.wishes).result().plan.fits
     remedy = next(each for each in words.remedies if each.model_id == SMALLER.id)
     assert remedy.title == "Q2_K"
     assert remedy.speed.endswith("tok/s")
-    assert by_remedy[Remedy.MORE_RAM].wishes is None
+    assert all(each.wishes is None for each in found if each.remedy is Remedy.MORE_RAM)
+    offer = next(each for each in words.remedies if each.offer_id)
+    assert offer.offer_id == "unsloth/Kimi-K2.6-GGUF:UD-Q2_K_XL"
+    assert offer.detail == "not downloaded yet: 340 GB (316.6 GiB in memory)"
+
+
+def test_quality_is_the_catalogues(bench: Bench) -> None:
+    def quality(model: LocalModel) -> str:
+        return bench.planner.quality(model, Language.EN)
+
+    assert quality(KIMI) == "Near-lossless"  # Q4_X
+    assert quality(SMALLER) == ""  # a quantization that nobody has judged
+    assert quality(LLAMA) == ""  # a model that is not in it
+    assert KIMI.facts is not None
+    assert quality(dataclasses.replace(KIMI, facts=None)) == ""
 
 
 def test_every_way_out_of_a_users_own_placement_fits(bench: Bench) -> None:
