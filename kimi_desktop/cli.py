@@ -95,6 +95,9 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     plan.add_argument("--ngl", type=int, metavar="N", help=say("plan.ngl"))
     plan.add_argument("--n-cpu-moe", type=int, metavar="N", help=say("plan.n_cpu_moe"))
+    take_in = verb("import", _import)
+    take_in.add_argument("path", nargs="?", type=Path, metavar="PATH", help=say("import.path"))
+    take_in.add_argument("--to", type=Path, metavar="DIR", help=say("import.to"))
     diagnose = verb("diagnose", _diagnose)
     diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
     chat = verb("chat", _chat)
@@ -207,6 +210,17 @@ def _diagnose(options: argparse.Namespace, paths: AppPaths, language: Language) 
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in diagnosis_lines(found, language))
+    return 0
+
+
+def _import(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.downloads.imports.terminal import import_path, list_places  # noqa: PLC0415
+
+    folder = options.to or paths.default_models_folder
+    if options.path is None:
+        list_places(language, json_output=options.json)
+    else:
+        import_path(options.path, folder, language, json_output=options.json)
     return 0
 
 

@@ -111,6 +111,11 @@ class ErrorCode(StrEnum):
     HUB_BUSY = "hubs.busy"
     HUB_TROUBLE = "hubs.trouble"
 
+    # imports
+    IMPORT_NOT_THERE = "imports.not_there"
+    IMPORT_NOTHING = "imports.nothing"
+    IMPORT_INCOMPLETE = "imports.incomplete"
+
     # engines
     ENGINE_NOT_FOUND = "engine.not_found"
     ENGINE_NOT_EXECUTABLE = "engine.not_executable"

@@ -136,7 +136,7 @@ def _chosen(listing: RepoListing, wish: Wish, sets: Sequence[RemoteSet]) -> tupl
     if len(sets) == 1 and not weights:
         return _with_projector(listing, list(sets), wish)
     if weights:
-        return tuple(file for file in listing.files if _describes(file))
+        return tuple(file for file in listing.files if describes_checkpoint(file.path))
     if not sets:
         raise DownloadError(ErrorCode.HUB_NO_WEIGHTS, {"repo": listing.repo})
     names = _few(dict.fromkeys(one.quantization for one in sets))
@@ -144,9 +144,9 @@ def _chosen(listing: RepoListing, wish: Wish, sets: Sequence[RemoteSet]) -> tupl
     raise DownloadError(ErrorCode.HUB_NOTHING_CHOSEN, params)
 
 
-def _describes(file: RepoFile) -> bool:
-    """Weights in safetensors and what belongs to them."""
-    path = PurePosixPath(file.path.lower())
+def describes_checkpoint(name: str) -> bool:
+    """Weights in safetensors and what belongs to them, by the path in the repository."""
+    path = PurePosixPath(name.lower())
     return path.suffix in (".safetensors", *_DESCRIBING) or bool(_PLAIN.fullmatch(path.name))
 
 

@@ -46,6 +46,20 @@ TEXTS: dict[str, Text] = {
     "cli.plan.ctx": Text(
         "context in tokens (default: what fits well)", "上下文词元数（默认：合适的值）"
     ),
+    "cli.import": Text(
+        "take in models that are on this computer already, checked and linked, not copied",
+        "导入本机已有的模型：校验后链接，不复制",
+    ),
+    "cli.import.path": Text(
+        "a file, a folder, or another program’s models folder (Hugging Face, ModelScope, "
+        "LM Studio, Jan, Ollama); without it, what their usual places hold is listed",
+        "文件、文件夹，或其他程序的模型文件夹（Hugging Face、ModelScope、LM Studio、Jan、Ollama）；"
+        "不指定时列出它们常用位置中的模型",
+    ),
+    "cli.import.to": Text(
+        "the models folder to link into (default: the app’s own)",
+        "链接到哪个模型文件夹（默认：应用自己的）",
+    ),
     "cli.diagnose": Text("say why an engine failed, from its log", "根据日志说明引擎为何失败"),
     "cli.diagnose.log": Text(
         "a log, a saved diagnosis, or - for standard input",

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from kimi_desktop.downloads.imports.importer import Importer
+from kimi_desktop.downloads.imports.layouts import find_models
+from kimi_desktop.downloads.imports.types import Origin, Witness
 from tests.support.hub.content import HubFile
 from tests.support.hub.repos import Account
 from tests.support.hub.server import LocalHub
@@ -83,6 +86,19 @@ def test_it_downloads_everything(hub: LocalHub, tmp_path: Path) -> None:
     assert len(hub.requests("hub", "/tree/")) == 3
     assert {r.token for r in hub.requests("cdn")} == {None}
     assert {r.token for r in hub.requests("hub", "/resolve/")} == {f"Bearer {TOKEN}"}
+
+
+def test_its_cache_is_imported(hub: LocalHub, tmp_path: Path) -> None:
+    ask(hub, tmp_path)
+    (model,) = find_models(tmp_path)
+    assert (model.origin, model.name) == (Origin.HUGGINGFACE, REPO)
+    assert {file.target for file in model.files} == {file.path for file in hub.files}
+    assert {file.witness for file in model.files} == {Witness.LISTING}
+    (result,) = Importer(tmp_path / "ours").run([model])
+    assert result.is_whole
+    for file in result.files:
+        assert file.is_proven
+        assert (tmp_path / "ours" / REPO / file.file.target).stat().st_size == file.file.size_bytes
 
 
 def test_it_reads_our_refusals(hub: LocalHub, tmp_path: Path) -> None:
