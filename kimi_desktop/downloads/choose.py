@@ -21,6 +21,8 @@ from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets
 from kimi_desktop.downloads.types import RepoFile, RepoListing
 
 MOST_NAMES = 8
+MOST_TEXT = 120
+"""Characters of names in a sentence."""
 
 _PICKLES = (
     *(".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".npy", ".npz", ".h5", ".keras"),
@@ -274,11 +276,19 @@ def _no_match(listing: RepoListing, pattern: str, known: Iterable[str]) -> Downl
 
 def _nearest(wanted: str, known: Iterable[str]) -> str:
     """The likeliest ones; all of them when none is likely."""
-    plain = {_plain(name): name for name in known}
+    plain: dict[str, str] = {}
+    for name in known:
+        plain.setdefault(_plain(name), name)
     near = difflib.get_close_matches(_plain(wanted), plain, n=3, cutoff=0.6)
     return _few(plain[name] for name in near) if near else _few(plain.values())
 
 
 def _few(names: Iterable[str]) -> str:
+    """The first names, as many as one line takes."""
     listed = list(names)
-    return ", ".join(listed[:MOST_NAMES]) + (" …" if len(listed) > MOST_NAMES else "")
+    text = ""
+    for number, name in enumerate(listed):
+        if number == MOST_NAMES or (text and len(text) + len(name) > MOST_TEXT):
+            return f"{text} …"
+        text += f", {name}" if text else name
+    return text

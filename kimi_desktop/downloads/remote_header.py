@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.downloads.hubs.addresses import origin_of
 from kimi_desktop.downloads.line import RangeAnswer, open_range
 from kimi_desktop.downloads.transport import certificate_problem
 from kimi_desktop.models.gguf import GgufHeader, read_header
@@ -22,26 +23,28 @@ MAX_DRAIN_BYTES = 4 * 2**20
 _BLOCK_BYTES = 64 * 1024
 
 
-def read_remote_header(url: str, *, label: str = "") -> GgufHeader:
+def read_remote_header(url: str, *, label: str = "", token: str | None = None) -> GgufHeader:
     """The header of a GGUF file behind ``url`` (redirects are followed).
 
     Args:
         url: a hub's resolve address, or any that serves ranges.
         label: what an error calls the file; else the address.
+        token: of the hub at ``url``; no other origin sees it.
 
     Raises:
         DownloadError: NOT_FOUND, REFUSED, PORTAL, OFFLINE or BROKEN.
         ModelError: the header is damaged, or this is no GGUF file.
     """
-    with RemoteSource(url) as source:
+    with RemoteSource(url, token) as source:
         return read_header(source, label=label or url.partition("?")[0])
 
 
 class RemoteSource:
     """A HeaderSource over HTTP ranges. Counts what it costs."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self._url = url
+        self._token = token
         self._host = url.split("/")[2] if "//" in url else url
         self._answer: RangeAnswer | None = None
         self._at = 0
@@ -54,6 +57,8 @@ class RemoteSource:
             if sent is None or sent.start != 0:
                 raise self._broken("no ranges")
             self._size = sent.total
+            if origin_of(answer.url) != origin_of(url):
+                self._token = None  # what a redirect leads to is nobody the token is for
             self._url = answer.url  # signed for an hour; this takes seconds
             self._head = self._take(answer, min(HEAD_BYTES, self._size))
 
@@ -102,7 +107,7 @@ class RemoteSource:
     def _open(self, offset: int, length: int) -> RangeAnswer:
         self.requests += 1
         try:
-            answer = open_range(self._url, offset, offset + length - 1)
+            answer = open_range(self._url, offset, offset + length - 1, token=self._token)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         try:

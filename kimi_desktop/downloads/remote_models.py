@@ -83,7 +83,8 @@ class RemoteModels:
         with self._lock:
             known = self._facts.get(key)
         if known is None:
-            known = read_remote_facts(listing, one, self._kv_rule)
+            token = self._client.token_for(listing.endpoint)
+            known = read_remote_facts(listing, one, self._kv_rule, token=token)
             with self._lock:
                 self._facts[key] = known
         return known

@@ -78,8 +78,16 @@ def _set(stem: str, total: int, parts: dict[int, RepoFile]) -> RemoteSet:
     )
 
 
-def read_remote_facts(listing: RepoListing, one: RemoteSet, kv_rule: KvRule) -> ModelFacts:
+def read_remote_facts(
+    listing: RepoListing, one: RemoteSet, kv_rule: KvRule, *, token: str | None = None
+) -> ModelFacts:
     """What the headers of a set say, the same facts as of a file on this computer.
+
+    Args:
+        listing: of the repository.
+        one: the set.
+        kv_rule: as for local files.
+        token: of the listing's hub, for what not everybody may read.
 
     Raises:
         DownloadError: a header cannot be fetched.
@@ -98,7 +106,8 @@ def read_remote_facts(listing: RepoListing, one: RemoteSet, kv_rule: KvRule) -> 
     def header_of(part: RepoFile) -> GgufHeader:
         source = Source(listing.kind, listing.endpoint, listing.repo, listing.commit, part.path)
         try:
-            return read_remote_header(file_url(source), label=f"{listing.repo}/{part.path}")
+            label = f"{listing.repo}/{part.path}"
+            return read_remote_header(file_url(source), label=label, token=token)
         except DownloadError as error:
             raise _named(error, listing, part) from error
 

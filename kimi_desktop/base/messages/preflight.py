@@ -151,6 +151,10 @@ TEXTS: dict[str, Text] = {
         "{sentence} {rate}, estimated from the size.",
         "{sentence}{rate}（按文件大小估算）。",
     ),
+    "preflight.planned": Text(
+        "{sentence} {rate}, planned with the header of the file.",
+        "{sentence}{rate}（按文件头规划）。",
+    ),
     "preflight.verdict_poor.next": Text(
         "A smaller quantization may fit. It can be fetched all the same, for another computer.",
         "更小的量化版本也许放得下；也可以先下载，留给其他机器使用。",

@@ -55,6 +55,10 @@ class HubClient:
         self._token_of = token_of
         self._pauses = Pauses()
 
+    def token_for(self, endpoint: str) -> str | None:
+        """The token that requests to this endpoint carry."""
+        return self._token_of(origin_of(endpoint))
+
     def list_repo(self, hub: Hub, repo: str, revision: str | None = None) -> RepoListing:
         """Every file of a repository; ``revision`` None = the default branch.
 
@@ -93,7 +97,7 @@ class HubClient:
             return huggingface.who_am_i(client)
 
     def _open(self, hub: Hub, repo: str = "") -> ControlClient:
-        token = self._token_of(origin_of(hub.endpoint))
+        token = self.token_for(hub.endpoint)
         return ControlClient(hub.kind, hub.endpoint, repo, token=token, pauses=self._pauses)
 
 

@@ -1,0 +1,80 @@
+"""The planner's word on a download, from the headers that the hub sends. Blocking (pool).
+
+A few requests and megabytes. Where a header cannot be had, the size has to do; where it is damaged,
+nobody needs the rest of the file.
+"""
+
+from __future__ import annotations
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError, PlanError
+from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.messages.text import Text
+from kimi_desktop.downloads.choose import Choice
+from kimi_desktop.downloads.preflight import Judge
+from kimi_desktop.downloads.preflight_types import Level, Row, both
+from kimi_desktop.downloads.remote_models import RemoteModels
+from kimi_desktop.downloads.remote_sets import gguf_sets
+from kimi_desktop.downloads.size_verdict import size_verdict
+from kimi_desktop.downloads.types import RepoListing
+from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import ModelFacts
+from kimi_desktop.planner import report
+from kimi_desktop.planner.memory import shape_of
+from kimi_desktop.planner.offer_words import rate_band
+from kimi_desktop.planner.plan_types import Wishes
+
+# Newer than this program, or made for another engine: to have it may be right all the same.
+_NOT_FATAL = frozenset({ErrorCode.MODEL_UNSUPPORTED, ErrorCode.MODEL_COMPANION})
+
+
+def header_verdict(remote: RemoteModels, machine: Machine) -> Judge:
+    """A judge that reads headers and plans with them.
+
+    Args:
+        remote: reads and remembers headers.
+        machine: what is planned for.
+    """
+
+    def judge(listing: RepoListing, choice: Choice) -> Row | None:
+        one = next(
+            (s for s in gguf_sets(choice.files) if s.quantization == choice.quantization), None
+        )
+        if one is None:
+            return size_verdict(listing, choice, machine)
+        try:
+            return _planned(remote.facts(listing, one), machine)
+        except DownloadError:
+            return size_verdict(listing, choice, machine)
+        except PlanError:  # an architecture without a memory rule
+            return size_verdict(listing, choice, machine)
+        except ModelError as error:
+            return _damaged(error)
+
+    return judge
+
+
+def _planned(facts: ModelFacts, machine: Machine) -> Row:
+    plan = report.plan_model(facts, machine, Wishes())
+    speed = report.plan_speed(shape_of(facts), plan, machine)
+
+    def words(language: Language) -> str:
+        return message(
+            "preflight.planned",
+            language,
+            sentence=report.headline(plan, language),
+            rate=rate_band(speed.decode_tps, language),
+        )
+
+    text = Text(words(Language.EN), words(Language.ZH_CN))
+    if plan.fits:
+        return Row("verdict", Level.OK, text)
+    return Row("verdict", Level.WARN, text, both("preflight.verdict_poor.next"))
+
+
+def _damaged(error: KimiError) -> Row:
+    """The header's own sentence."""
+    (en, en_next), (zh, zh_next) = (
+        describe_error(error, language) for language in (Language.EN, Language.ZH_CN)
+    )
+    level = Level.WARN if error.code in _NOT_FATAL else Level.STOP
+    return Row("verdict", level, Text(en, zh), Text(en_next, zh_next))
