@@ -18,7 +18,7 @@ from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads.choose import Choice, Wish, choose_files
 from kimi_desktop.downloads.hubs.addresses import origin_of
 from kimi_desktop.downloads.hubs.gather import Gathered, gather
-from kimi_desktop.downloads.hubs.hub import Hub, HubClient, TokenOf, known_hubs
+from kimi_desktop.downloads.hubs.hub import Hub, HubClient, TokenOf, hubs_to_ask, known_hubs
 from kimi_desktop.downloads.hubs.speed import SourceSpeed, measure
 from kimi_desktop.downloads.part_file import paths_of
 from kimi_desktop.downloads.preflight import Judge, Question, check
@@ -122,11 +122,7 @@ class Preparer:
                 params = {"source": source[:100], "known": known}
                 raise DownloadError(ErrorCode.HUB_UNKNOWN_SOURCE, params)
             return named[:1]
-        if hubs and hubs[0].is_private:
-            # Whoever works with a hub of their own does not want its names told to others.
-            return [hub for hub in hubs if hub.is_private]
-        kind = _KINDS[reference.hub]
-        return sorted(hubs, key=lambda hub: hub.kind is not kind)
+        return hubs_to_ask(hubs, _KINDS[reference.hub])
 
     def _measure(self, spec: DownloadSpec) -> tuple[SourceSpeed, ...]:
         largest = max(spec.files, key=lambda job: job.size_bytes)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError
 from kimi_desktop.downloads.hubs.entries import FoundRepo
-from kimi_desktop.downloads.hubs.hub import Hub, HubClient, known_hubs
+from kimi_desktop.downloads.hubs.hub import Hub, HubClient, hubs_to_ask, known_hubs
 from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets, read_remote_facts
 from kimi_desktop.downloads.types import HubKind, RepoListing
 from kimi_desktop.models import catalogue_types
@@ -105,7 +105,7 @@ class RemoteModels:
 
     def _in_order(self, kind: HubKind) -> list[Hub]:
         """Hubs of the reference's kind first, in their order."""
-        return sorted(self._hubs(), key=lambda hub: hub.kind is not kind)
+        return hubs_to_ask(self._hubs(), kind)
 
 
 def choose_set(listing: RepoListing, reference: RepoReference) -> RemoteSet | None:

@@ -36,6 +36,12 @@ TEXTS: dict[str, Text] = {
         "{name}: {size} in the library, {count} checked, nothing copied.",
         "{name}：{size} 已加入模型库，已校验 {count} 个文件，未复制任何数据。",
     ),
+    "imports.unproven": Text(
+        "{name}: {size} in the library, nothing copied. Nothing here says what its {count} files "
+        "should be; their hashes are kept from now on.",
+        "{name}：{size} 已加入模型库，未复制任何数据。本机没有这 {count} 个文件的参考哈希值，"
+        "从现在起会保留它们的哈希值。",
+    ),
     "imports.partial": Text(
         "{name}: not complete.",
         "{name}：不完整。",

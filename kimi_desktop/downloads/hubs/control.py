@@ -37,6 +37,7 @@ MAX_BODY_BYTES = 32 * 2**20
 MAX_REDIRECTS = 5
 RETRY_STATUSES = frozenset({408, 429, 500, 502, 503, 504, *range(520, 530)})
 ATTEMPTS = 3
+OFFICIAL = "https://huggingface.co"
 MAX_WAIT_S = 30.0
 """A person waits; beyond this the wait is told instead."""
 FIRST_WAIT_S = 0.5
@@ -172,10 +173,16 @@ class ControlClient:
             location = answer.headers.get("Location")
             if answer.status not in _REDIRECTS or not location:
                 return answer
-            url = urllib.parse.urljoin(url, location)
+            url = self.here(urllib.parse.urljoin(url, location))
             if origin_of(url) != self._origin:
                 break
         raise self.portal()
+
+    def here(self, url: str) -> str:
+        """An address of Hugging Face itself, as mirrors pass it on, becomes one of the mirror."""
+        if self.kind is HubKind.HUGGINGFACE and origin_of(url) == OFFICIAL:
+            return self.endpoint + url[len(OFFICIAL) :]
+        return url
 
     def _ask(self, url: str) -> Answer:
         token = self._token if origin_of(url) == self._origin else None

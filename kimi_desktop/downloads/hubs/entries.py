@@ -17,6 +17,7 @@ MAX_FILES = 100_000
 MAX_PATH = 4096
 EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
+_REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9_.][\w.-]{0,95}", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHA1 = re.compile(r"[0-9a-f]{40}")
 
@@ -37,6 +38,13 @@ class FoundRepo:
     tags: tuple[str, ...]
     changed: str
     """Date of the last change, ISO 8601, or empty."""
+
+
+def is_repo_name(text: object) -> bool:
+    """Whether it can be "owner/name"."""
+    if not isinstance(text, str) or not _REPO.fullmatch(text):
+        return False
+    return ".." not in text and not text.endswith((".git", "."))
 
 
 def path_of(entry: Mapping[str, object], key: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +18,12 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads.hubs import huggingface, modelscope
 from kimi_desktop.downloads.hubs.addresses import origin_of
 from kimi_desktop.downloads.hubs.control import ControlClient, Pauses
-from kimi_desktop.downloads.hubs.entries import FoundRepo
+from kimi_desktop.downloads.hubs.entries import FoundRepo, is_repo_name
 from kimi_desktop.downloads.types import HubKind, RepoListing
 
 ENDPOINT_VARIABLE = "HF_ENDPOINT"
 """The variable by which people name their Hugging Face mirror."""
 SEARCH_ROWS = 30
-
-_REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9_.][\w.-]{0,95}", re.ASCII)
 
 TokenOf = Callable[[str], str | None]
 """The token that belongs to an origin."""
@@ -107,7 +104,7 @@ def check_repo_name(repo: str) -> None:
     Raises:
         DownloadError: HUB_BAD_NAME.
     """
-    if not _REPO.fullmatch(repo) or ".." in repo or repo.endswith((".git", ".")):
+    if not is_repo_name(repo):
         raise DownloadError(ErrorCode.HUB_BAD_NAME, {"name": repo[:100]})
 
 
@@ -136,6 +133,16 @@ def known_hubs(
         known = next((h for h in hubs if origin_of(h.endpoint) == origin and h.id != origin), hub)
         first.setdefault(origin, known)
     return tuple(first.values())
+
+
+def hubs_to_ask(hubs: Sequence[Hub], kind: HubKind) -> list[Hub]:
+    """Those that may be asked for a repository of this kind, the preferred first.
+
+    Whoever works with a hub of their own does not want the names on it told to others.
+    """
+    if hubs and hubs[0].is_private:
+        hubs = [hub for hub in hubs if hub.is_private]
+    return sorted(hubs, key=lambda hub: hub.kind is not kind)
 
 
 def custom_hub(endpoint: str, kind: HubKind = HubKind.HUGGINGFACE) -> Hub:

@@ -19,6 +19,7 @@ from kimi_desktop.downloads.hubs.entries import (
     FoundRepo,
     huggingface_file,
     huggingface_licence,
+    is_repo_name,
     number_of,
     sha1_of,
     tags_of,
@@ -42,6 +43,9 @@ def list_repo(client: ControlClient, revision: str = "main") -> RepoListing:
     info = client.json(f"{base}/revision/{urllib.parse.quote(revision, safe='')}")
     if not isinstance(info, Mapping):
         raise client.nonsense("model")
+    if (name := info.get("id")) != client.repo and is_repo_name(name):
+        client.repo = str(name)  # it was renamed, or is spelled otherwise
+        base = f"{client.endpoint}/api/models/{client.repo}"
     try:
         commit = sha1_of(info.get("sha"), "sha")
         files = _tree(client, f"{base}/tree/{commit}?recursive=true&expand=false")
@@ -133,7 +137,7 @@ def _next_page(client: ControlClient, answer: Answer) -> str | None:
     match = _NEXT.search(answer.headers.get("Link", ""))
     if match is None:
         return None
-    url: str = urllib.parse.urljoin(f"{client.endpoint}/", match[1])
+    url = client.here(urllib.parse.urljoin(f"{client.endpoint}/", match[1]))
     if origin_of(url) != origin_of(client.endpoint):
         raise BadEntryError("Link")
     return url

@@ -150,7 +150,8 @@ class _Teller:
                 self._line(describe(one))
                 continue
             size = format_file_size(one.model.size_bytes)
-            key = "whole" if one.is_whole else "partial"
+            proven = all(file.is_proven for file in one.files)
+            key = "partial" if not one.is_whole else "whole" if proven else "unproven"
             self._say(key, name=one.model.name, size=size, count=len(one.files))
             for name in one.model.missing:
                 self._say("missing", indent="  ", file=name)

@@ -164,7 +164,9 @@ def test_names_that_cannot_be(any_hub: Hub, hub: LocalHub, name: str) -> None:
 
 def test_renamed_repositories(hub: LocalHub, huggingface: Hub) -> None:
     hub.renamed["old/name"] = REPO
-    assert len(client().list_repo(huggingface, "old/name").files) == 3
+    found = client().list_repo(huggingface, "old/name")
+    assert (found.repo, len(found.files)) == (REPO, 3)
+    assert len(hub.requests("hub", "old/name")) == 1
 
 
 # who may read
@@ -424,6 +426,17 @@ def test_endless_and_foreign_pages(
     hub.faults.add("/tree/", Fault(body=b"[]", headers=(("Link", elsewhere),)))
     assert failed(huggingface) is ErrorCode.DOWNLOAD_BAD_LISTING
     assert not hub.requests("mirror")
+
+
+def test_mirrors_that_pass_on_the_original_addresses(hub: LocalHub, mirror: Hub) -> None:
+    hub.page_entries = 2
+    tree = f"/api/models/{REPO}/tree/{hub.commit}?recursive=true&cursor=2"
+    link = (("Link", f'<https://huggingface.co{tree}>; rel="next"'),)
+    hub.faults.add("/tree/", Fault(headers=link), requests=(1,), origin="mirror")
+    renamed = f"https://huggingface.co/api/models/{REPO}/revision/main"
+    hub.faults.add("/org/old/", faults.redirect(renamed, status=307), origin="mirror")
+    assert len(client().list_repo(mirror, "org/old").files) == 3
+    assert {request.origin for request in hub.log} == {"mirror"}
 
 
 def test_endless_bodies(hub: LocalHub, any_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

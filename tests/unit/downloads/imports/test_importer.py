@@ -252,6 +252,16 @@ def test_in_words(theirs: Path, ours: Path, language: Language) -> None:
     assert progress.endswith("\r\x1b[K")
 
 
+@pytest.mark.parametrize("language", list(Language))
+def test_what_nobody_vouches_for_is_not_called_checked(
+    tmp_path: Path, ours: Path, language: Language
+) -> None:
+    put(tmp_path / "own" / "m.gguf", DATA)
+    text, _ = spoken(tmp_path / "own", ours, language, as_json=False)
+    assert ("checked" in text, "已校验" in text) == (False, False)
+    assert "imported/own" in text.splitlines()[-1]
+
+
 def test_as_json(theirs: Path, ours: Path) -> None:
     text, progress = spoken(theirs, ours, Language.EN, as_json=True)
     lines = [json.loads(line) for line in text.splitlines()]
