@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kimi_desktop.models.facts import clean_text
-
-MAX_NUMBER = 2**40
+from kimi_desktop.models.hf_layers import (
+    MAX_NUMBER,
+    NO_STATE,
+    HfState,
+    layer_kinds,
+    rope_rows,
+    state_of,
+)
+from kimi_desktop.models.geometry import LayerKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,19 @@ class HfConfig:
     quantization: HfQuantization | None
     needs_code: bool
     """The repository brings Python files that the engine has to run (``auto_map``)."""
+    layers: tuple[LayerKind, ...] = ()
+    """What each layer keeps, without those of multi-token prediction."""
+    layers_known: bool = True
+    """False: layers of a kind that is not known here count as full attention."""
+    state: HfState = NO_STATE
+    """Of recurrent layers."""
+    n_layer_nextn: int = 0
+    """Layers of multi-token prediction, stored behind the others."""
+    index_head_dim: int = 0
+    """Width of the sparse-attention index kept beside K (DeepSeek V3.2)."""
+    rope_rows: int = 0
+    """Positions whose sines and cosines an engine tabulates."""
+    has_vision: bool = False
 
     @property
     def is_mla(self) -> bool:
@@ -70,6 +90,11 @@ class HfConfig:
             return self.n_layer * (self.kv_lora_rank + self.qk_rope_head_dim)
         return self.n_layer * 2 * self.n_head_kv * self.head_dim
 
+    @property
+    def value_head_dim(self) -> int:
+        """Width of V per head where V is kept."""
+        return self.head_dim if self.is_mla else self.v_head_dim or self.head_dim
+
 
 def parse_config(data: Mapping[str, Any]) -> HfConfig:
     """Read a config. Values of a wrong kind count as missing.
@@ -78,6 +103,9 @@ def parse_config(data: Mapping[str, Any]) -> HfConfig:
         data: the JSON object.
     """
     return _Reader(data).read()
+
+
+_VISION_KEYS = ("vision_config", "vit_config", "visual")
 
 
 class _Reader:
@@ -95,10 +123,12 @@ class _Reader:
         first = architectures[0] if isinstance(architectures, list) and architectures else ""
         experts = self._int("n_routed_experts", "num_local_experts", "num_experts")
         n_ff = self._int("intermediate_size")
+        n_layer = self._int("num_hidden_layers")
+        kinds, known = layer_kinds(self._get, n_layer)
         return HfConfig(
             architecture=clean_text(str(first)),
             model_type=clean_text(str(self._get("model_type") or "")),
-            n_layer=self._int("num_hidden_layers"),
+            n_layer=n_layer,
             n_embd=n_embd,
             n_head=n_head,
             n_head_kv=self._int("num_key_value_heads") or n_head,
@@ -121,6 +151,13 @@ class _Reader:
             dtype=clean_text(str(self._get("torch_dtype") or self._get("dtype") or "")),
             quantization=self._quantization(),
             needs_code=isinstance(self._outer.get("auto_map"), Mapping),
+            layers=kinds,
+            layers_known=known,
+            state=state_of(self._get),
+            n_layer_nextn=self._int("num_nextn_predict_layers"),
+            index_head_dim=self._int("index_head_dim"),
+            rope_rows=rope_rows(self._get),
+            has_vision=any(isinstance(self._outer.get(key), Mapping) for key in _VISION_KEYS),
         )
 
     def _get(self, key: str) -> Any:  # noqa: ANN401

@@ -1,15 +1,20 @@
-"""A folder in Hugging Face's layout: config, index, safetensors parts. Blocking (pool)."""
+"""A model in Hugging Face's layout: config, index, safetensors parts. Blocking (pool).
+
+Where the files are is behind ``HfFiles``: a folder here, a repository on a hub elsewhere.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
-from kimi_desktop.models.gguf import FileSource
+from kimi_desktop.models.gguf import FileSource, HeaderSource
 from kimi_desktop.models.hf_config import HfConfig, parse_config
 from kimi_desktop.models.safetensors import SafeTensor, SafetensorsHeader, read_header
 
@@ -20,11 +25,48 @@ MAX_CONFIG_BYTES = 4 * 2**20
 MAX_INDEX_BYTES = 32 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
+class HfFiles(Protocol):
+    """The files of one model, wherever they are."""
+
+    @property
+    def title(self) -> str:
+        """A path or a repository, for people."""
+
+    @property
+    def workers(self) -> int:
+        """How many headers may be read at once."""
+
+    def label(self, name: str) -> str:
+        """What an error calls the file."""
+
+    def small(self, name: str, most: int) -> bytes | None:
+        """A whole small file, None when there is none.
+
+        Args:
+            name: within the model's folder.
+            most: bytes; one more is returned of a larger file.
+
+        Raises:
+            OSError: it is there and cannot be read.
+            KimiError: the server failed.
+        """
+
+    def open(self, name: str) -> AbstractContextManager[HeaderSource]:
+        """A large file, read in pieces.
+
+        Raises:
+            FileNotFoundError: there is none.
+            OSError: it is there and cannot be read.
+            KimiError: the server failed.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class HfModel:
-    """What a folder holds."""
+    """What a folder or a repository holds. Compared by identity: a table can have 200,000 rows."""
 
     path: Path
+    """Of the folder; for a repository its id."""
     config: HfConfig
     tensors: tuple[SafeTensor, ...]
     """Of the parts that are there."""
@@ -37,97 +79,151 @@ class HfModel:
     """Parts that the index names and that are not there."""
 
 
+class FolderFiles:
+    """``HfFiles`` of a folder on this computer."""
+
+    workers = 1
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def title(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    def label(self, name: str) -> str:
+        """The file's path."""
+        return str(self._folder / name)
+
+    def small(self, name: str, most: int) -> bytes | None:
+        """The file's bytes."""
+        try:
+            with (self._folder / name).open("rb") as file:
+                return file.read(most + 1)
+        except FileNotFoundError:
+            return None
+
+    def open(self, name: str) -> AbstractContextManager[HeaderSource]:
+        """The file itself."""
+        return FileSource(self._folder / name)
+
+
 def read_folder(folder: Path) -> HfModel:
     """Read a folder; parts that are missing are listed, not an error.
 
     Raises:
         ModelError: no config or weights, or one of the files is damaged or cut short.
     """
-    config = parse_config(_json(folder / CONFIG, MAX_CONFIG_BYTES))
-    parts = _parts(folder)
-    tensors: list[SafeTensor] = []
-    missing: list[str] = []
-    size = 0
-    for name in parts:
-        path = folder / name
-        header = _header(path)
-        if header is None:
-            missing.append(name)
-            continue
-        tensors += header.tensors
-        size += header.size_bytes
+    return read_model(FolderFiles(folder))
+
+
+def read_model(files: HfFiles) -> HfModel:
+    """Read a model by its config, its index and the headers of its parts.
+
+    Raises:
+        ModelError: no config or weights, or one of the files is damaged or cut short.
+        KimiError: the server failed.
+    """
+    config = parse_config(_needed_json(files, CONFIG, MAX_CONFIG_BYTES))
+    parts = _parts(files)
+    headers = _headers(files, parts)
+    missing = tuple(name for name in parts if headers[name] is None)
+    there = [header for header in headers.values() if header is not None]
+    tensors = tuple(tensor for header in there for tensor in header.tensors)
     return HfModel(
-        path=folder,
+        path=Path(files.title),
         config=config,
-        tensors=tuple(tensors),
-        size_bytes=size,
+        tensors=tensors,
+        size_bytes=sum(header.size_bytes for header in there),
         weights_bytes=sum(tensor.size_bytes for tensor in tensors),
         parts=parts,
-        missing=tuple(missing),
+        missing=missing,
     )
 
 
-def _parts(folder: Path) -> tuple[str, ...]:
+def _headers(files: HfFiles, parts: tuple[str, ...]) -> dict[str, SafetensorsHeader | None]:
+    if files.workers == 1:
+        return {name: _header(files, name) for name in parts}
+    with ThreadPoolExecutor(files.workers, "header") as pool:
+        # The first failure ends the rest: what is queued is dropped.
+        jobs = {name: pool.submit(_header, files, name) for name in parts}
+        try:
+            return {name: job.result() for name, job in jobs.items()}
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _parts(files: HfFiles) -> tuple[str, ...]:
     """File names of the weights, from the index when there is one."""
-    if not (folder / INDEX).is_file():
+    index = _json(files, INDEX, MAX_INDEX_BYTES)
+    if index is None:
         return (SINGLE,)
-    weight_map = _json(folder / INDEX, MAX_INDEX_BYTES).get("weight_map")
+    weight_map = index.get("weight_map")
     if not isinstance(weight_map, Mapping) or not weight_map:
-        raise _bad(folder / INDEX, "weight_map", "missing")
+        raise _bad(files, INDEX, "weight_map", "missing")
     names = sorted({name for name in weight_map.values() if isinstance(name, str)})
     for name in names:
         # An index must not lead out of its folder.
         if Path(name).name != name or not name.endswith(".safetensors") or "\\" in name:
-            raise _bad(folder / INDEX, "weight_map", name[:80])
+            raise _bad(files, INDEX, "weight_map", name[:80])
     return tuple(names)
 
 
-def _header(path: Path) -> SafetensorsHeader | None:
+def _header(files: HfFiles, name: str) -> SafetensorsHeader | None:
     """The header of one part, None when the part is not there."""
+    label = files.label(name)
     try:
-        with FileSource(path) as source:
-            header = read_header(source, label=str(path))
+        with files.open(name) as source:
+            header = read_header(source, label=label)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable(label, error) from error
     if header.size_bytes != header.expected_bytes:
         raise ModelError(
             ErrorCode.MODEL_TOO_SHORT,
-            {"path": str(path), "size": header.size_bytes, "expected": header.expected_bytes},
+            {"path": label, "size": header.size_bytes, "expected": header.expected_bytes},
         )
     return header
 
 
-def _json(path: Path, most: int) -> Mapping[str, Any]:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(most + 1)
-    except FileNotFoundError as error:
-        raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": str(path)}, cause=error) from error
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if len(raw) > most:
-        raise _bad(path, "length", len(raw))
-    try:
-        data = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise _bad(path, "JSON", str(error)[:80]) from error
-    if not isinstance(data, Mapping):
-        raise _bad(path, "JSON", "no object")
+def _needed_json(files: HfFiles, name: str, most: int) -> Mapping[str, Any]:
+    data = _json(files, name, most)
+    if data is None:
+        raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": files.label(name)})
     return data
 
 
-def _bad(path: Path, field: str, value: str | int) -> ModelError:
+def _json(files: HfFiles, name: str, most: int) -> Mapping[str, Any] | None:
+    try:
+        raw = files.small(name, most)
+    except OSError as error:
+        raise _unreadable(files.label(name), error) from error
+    if raw is None:
+        return None
+    if len(raw) > most:
+        raise _bad(files, name, "length", len(raw))
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise _bad(files, name, "JSON", str(error)[:80]) from error
+    if not isinstance(data, Mapping):
+        raise _bad(files, name, "JSON", "no object")
+    return data
+
+
+def _bad(files: HfFiles, name: str, field: str, value: str | int) -> ModelError:
     return ModelError(
         ErrorCode.MODEL_BAD_HEADER,
-        {"path": str(path), "field": field, "offset": 0, "value": value},
+        {"path": files.label(name), "field": field, "offset": 0, "value": value},
     )
 
 
-def _unreadable(path: Path, error: OSError) -> ModelError:
+def _unreadable(label: str, error: OSError) -> ModelError:
     return ModelError(
         ErrorCode.MODEL_UNREADABLE,
-        {"path": str(path), "detail": error.strerror or str(error)},
+        {"path": label, "detail": error.strerror or str(error)},
         cause=error,
     )

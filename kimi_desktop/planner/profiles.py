@@ -61,10 +61,10 @@ def check_wishes(shape: ModelShape, wishes: Wishes) -> None:
     """
     geometry = shape.geometry
     check_context(wishes.context)
-    _in_range("slots", wishes.n_parallel, 1, MOST_SLOTS)
-    _in_range("batch", wishes.n_batch, 1, MOST_BATCH)
-    _in_range("ubatch", wishes.n_ubatch, 1, MOST_BATCH)
-    _in_range("threads", wishes.n_threads, 1, MOST_THREADS)
+    check_range("slots", wishes.n_parallel, 1, MOST_SLOTS)
+    check_range("batch", wishes.n_batch, 1, MOST_BATCH)
+    check_range("ubatch", wishes.n_ubatch, 1, MOST_BATCH)
+    check_range("threads", wishes.n_threads, 1, MOST_THREADS)
     if wishes.n_gpu_layers != ALL_LAYERS:
         _layers("gpu_layers", wishes.n_gpu_layers, geometry.n_layer + 1)
     _layers("cpu_moe", wishes.n_cpu_moe, geometry.n_layer)
@@ -84,7 +84,7 @@ def check_context(context: int | None) -> None:
     Raises:
         PlanError: PLAN_BAD_WISH.
     """
-    _in_range("context", context, 1, MOST_CONTEXT)
+    check_range("context", context, 1, MOST_CONTEXT)
 
 
 def cache_type_fits(shape: ModelShape, cache_type: str) -> bool:
@@ -97,7 +97,12 @@ def cache_type_fits(shape: ModelShape, cache_type: str) -> bool:
     return all(width % block == 0 for width in widths)
 
 
-def _in_range(name: str, value: int | None, least: int, most: int) -> None:
+def check_range(name: str, value: int | None, least: int, most: int) -> None:
+    """Refuse a wish out of its range; None is no wish.
+
+    Raises:
+        PlanError: PLAN_BAD_WISH.
+    """
     if value is not None and not least <= value <= most:
         params: dict[str, Param] = {
             "name": name,
@@ -112,4 +117,4 @@ def _layers(name: str, value: int | None, most: int) -> None:
     if value is not None and value > most:
         params: dict[str, Param] = {"name": name, "value": f"{value:,}", "most": most}
         raise PlanError(ErrorCode.PLAN_TOO_MANY_LAYERS, params)
-    _in_range(name, value, 0, most)
+    check_range(name, value, 0, most)

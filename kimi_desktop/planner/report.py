@@ -199,7 +199,7 @@ def plan_lines(
     lines += [f"- {text}" for text in missing_sentences(plan, language)]
     lines += [f"- {sentence(decision, language)}" for decision in plan.decisions]
     words = [*program, *plan_flags(plan, len(machine.gpus))]
-    return [*lines, "", " ".join(_quoted(word) for word in words)]
+    return [*lines, "", " ".join(shell_word(word) for word in words)]
 
 
 def speed_object(speed: SpeedForecast) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def devices_table(rows: Sequence[DeviceMemory], language: Language) -> list[str]
     ]
 
 
-def _quoted(word: str) -> str:
-    """As a POSIX shell reads it."""
+def shell_word(word: str) -> str:
+    """A word of a command line, quoted where a POSIX shell would read it otherwise."""
     plain = word and all(letter.isalnum() or letter in "-_./,:=@%+" for letter in word)
     return word if plain else "'" + word.replace("'", "'\\''") + "'"

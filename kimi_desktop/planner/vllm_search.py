@@ -1,0 +1,173 @@
+"""Finds a way to serve a model with vLLM or SGLang on a machine, or says what it would take. Pure.
+
+Every way to divide the model that the engine accepts is forecast. Plain tensor parallelism over as
+many GPUs as possible is preferred: every GPU works on every token. What does not fit with it is
+tried with pipelines, and what wants more users with decode-context parallelism.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from kimi_desktop.base.errors import ErrorCode, Param, PlanError
+from kimi_desktop.base.units import GIB
+from kimi_desktop.machine.types import Cpu, Gpu, Machine, Memory
+from kimi_desktop.planner.profiles import check_range
+from kimi_desktop.planner.vllm_memory import forecast_server
+from kimi_desktop.planner.vllm_rules import splits
+from kimi_desktop.planner.vllm_types import (
+    CacheFormat,
+    Needed,
+    ServerForecast,
+    ServerPlan,
+    ServerProblem,
+    ServerSettings,
+    ServerWishes,
+    Split,
+)
+from kimi_desktop.planner.vllm_weights import VllmModel
+
+CARD_GB = (24, 32, 48, 80, 96, 141, 180)
+"""Memory of common cards, as people name it."""
+CARD_COUNTS = (1, 2, 4, 8, 16, 32)
+LEAST_CONTEXT = 4_096
+CONTEXT_STEP = 1_024
+MOST_CONTEXT = 2**31 - 1
+MOST_USERS = 65_536
+ENOUGH_RAM_BYTES = 4096 * GIB
+MOST_ALTERNATIVES = 4
+
+
+def plan_server(model: VllmModel, machine: Machine, wishes: ServerWishes) -> ServerPlan:
+    """The best way to serve ``model`` on ``machine``.
+
+    Raises:
+        PlanError: PLAN_BAD_WISH for what no engine can do, PLAN_NO_HEADER for a model without
+            layers or tensors.
+    """
+    if not model.config.layers or model.weights.total <= model.weights.beside:
+        raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.name})
+    _check(wishes)
+    order = _order(machine)
+    found = [_forecast(model, machine, wishes, split, order) for split in _ways(model, wishes, order)]
+    best = max(found, key=lambda forecast: _rank(forecast, wishes))
+    if not best.fits and wishes.context is None:
+        best = _shorter(model, machine, wishes, found, order) or best
+    others = sorted(
+        (other for other in found if other.fits and other.settings.split != best.settings.split),
+        key=lambda other: -other.tokens,
+    )
+    needed = None if best.fits else find_needed(model, wishes)
+    return ServerPlan(model.name, wishes, best, tuple(others[:MOST_ALTERNATIVES]), needed)
+
+
+def find_needed(model: VllmModel, wishes: ServerWishes) -> Needed | None:
+    """The smallest equal cards, the fewest of them, that would serve the model as wished."""
+    for counts in (CARD_COUNTS[:4], CARD_COUNTS[4:]):
+        for size in CARD_GB:
+            for count in counts:
+                machine = _machine_of(count, size * GIB)
+                ways = [way for way in splits(model.config, count) if way.n_gpu == count]
+                order = range(count)
+                for split in ways if wishes.split is None else [wishes.split]:
+                    forecast = _forecast(model, machine, wishes, split, order)
+                    if forecast.fits and forecast.concurrency >= wishes.users:
+                        return Needed(count, size * GIB)
+    return None
+
+
+def _ways(model: VllmModel, wishes: ServerWishes, order: Sequence[int]) -> list[Split]:
+    if wishes.split is not None:
+        return [wishes.split]
+    return list(splits(model.config, len(order))) or [Split()]
+
+
+def _forecast(
+    model: VllmModel,
+    machine: Machine,
+    wishes: ServerWishes,
+    split: Split,
+    order: Sequence[int],
+    context: int | None = None,
+) -> ServerForecast:
+    settings = ServerSettings(
+        engine=wishes.engine,
+        split=split,
+        context=context or wishes.context or 0,
+        cache=wishes.cache or CacheFormat.AUTO,
+        memory_share=wishes.memory_share,
+        n_sequences=wishes.n_sequences,
+        n_batched_tokens=wishes.n_batched_tokens,
+        eager=wishes.eager,
+        text_only=wishes.text_only,
+        offload_bytes=wishes.offload_bytes,
+    )
+    return forecast_server(model, settings, machine, order[: split.n_gpu])
+
+
+def _rank(forecast: ServerForecast, wishes: ServerWishes) -> tuple[float, ...]:
+    """Greater is better: it starts, holds the users, is plain, uses many GPUs, holds much."""
+    split = forecast.settings.split
+    enough = forecast.concurrency >= wishes.users
+    return (
+        forecast.fits,
+        enough,
+        0.0 if enough else forecast.concurrency,
+        -split.pipeline,
+        not split.experts,
+        -split.decode_context,
+        split.tensor,
+        forecast.concurrency,
+    )
+
+
+def _shorter(
+    model: VllmModel,
+    machine: Machine,
+    wishes: ServerWishes,
+    found: Sequence[ServerForecast],
+    order: Sequence[int],
+) -> ServerForecast | None:
+    """The longest context that fits, where the model's own is too long and nobody asked for it."""
+    fitting = []
+    for forecast in found:
+        if forecast.problem is None or forecast.problem.kind is not ServerProblem.CONTEXT:
+            continue
+        context = forecast.tokens // wishes.users // CONTEXT_STEP * CONTEXT_STEP
+        if context >= LEAST_CONTEXT:
+            split = forecast.settings.split
+            fitting.append(_forecast(model, machine, wishes, split, order, context))
+    fitting = [forecast for forecast in fitting if forecast.fits]
+    plain = [forecast for forecast in fitting if forecast.settings.split.decode_context == 1]
+    return max(plain or fitting, key=lambda forecast: forecast.settings.context, default=None)
+
+
+def _order(machine: Machine) -> tuple[int, ...]:
+    """Numbers of the GPUs, the roomiest first; equal ones in their own order."""
+    gpus = machine.gpus
+    numbers = [number for number, gpu in enumerate(gpus) if gpu.vram_total_bytes]
+    return tuple(sorted(numbers, key=lambda number: (-gpus[number].vram_free_bytes, number)))
+
+
+def _machine_of(count: int, vram_bytes: int) -> Machine:
+    """A machine of equal, idle GPUs with enough main memory."""
+    gpu = Gpu(
+        index=0, uuid="", name="", vram_total_bytes=vram_bytes, vram_free_bytes=vram_bytes,
+        driver="", compute_capability=None, pcie_gen=None, pcie_width=None, temperature_c=None,
+        power_w=None, power_limit_w=None, load_percent=None,
+    )  # fmt: skip
+    gpus = tuple(dataclasses.replace(gpu, index=number) for number in range(count))
+    memory = Memory(ENOUGH_RAM_BYTES, ENOUGH_RAM_BYTES, None, 0, 0)
+    return Machine(Cpu("", 1, 1, 1, 1, 1, ()), memory, gpus, (), "", "")
+
+
+def _check(wishes: ServerWishes) -> None:
+    check_range("context", wishes.context, 1, MOST_CONTEXT)
+    check_range("users", wishes.users, 1, MOST_USERS)
+    check_range("sequences", wishes.n_sequences, 1, MOST_USERS)
+    check_range("batched tokens", wishes.n_batched_tokens, 1, MOST_CONTEXT)
+    share = wishes.memory_share
+    if share is not None and not 0 < share <= 1:
+        params: dict[str, Param] = {"name": "memory share", "value": share, "least": "0.01", "most": "1"}
+        raise PlanError(ErrorCode.PLAN_BAD_WISH, params)
