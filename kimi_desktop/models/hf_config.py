@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kimi_desktop.models.facts import clean_text
+from kimi_desktop.models.geometry import LayerKind
 from kimi_desktop.models.hf_layers import (
     MAX_NUMBER,
     NO_STATE,
@@ -19,7 +20,6 @@ from kimi_desktop.models.hf_layers import (
     rope_rows,
     state_of,
 )
-from kimi_desktop.models.geometry import LayerKind
 
 
 @dataclass(frozen=True, slots=True)

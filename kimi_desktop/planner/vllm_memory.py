@@ -23,6 +23,7 @@ from kimi_desktop.planner.vllm_cache import (
     state_bytes,
 )
 from kimi_desktop.planner.vllm_rules import (
+    DEFAULT_SHARE,
     check_split,
     local_experts,
     pipeline_layers,
@@ -102,6 +103,23 @@ def forecast_server(
     )
 
 
+def free_share(
+    model: VllmModel, settings: ServerSettings, machine: Machine, gpus: Sequence[int]
+) -> float:
+    """VLLM's usual share of each GPU, or what is free of the fullest one in whole percents.
+
+    The engine refuses to start when less is free than it would reserve.
+    """
+    shares = [DEFAULT_SHARE]
+    for number in gpus:
+        gpu = machine.gpus[number]
+        free = _free_bytes(gpu, working.outside_bytes(model.config, settings))
+        total = working.cuda_total_bytes(gpu.vram_total_bytes)
+        shares.append(math.floor(100 * max(free, 0) / max(total, 1)) / 100)
+    least = min(shares)
+    return least if least > 0 else DEFAULT_SHARE
+
+
 def rank_weights(model: VllmModel, settings: ServerSettings, layers: range, stage: int) -> int:
     """Bytes of weights on one rank of a pipeline stage, before any are moved to main memory."""
     config, weights, split = model.config, model.weights, settings.split
@@ -141,9 +159,7 @@ def _rank(
     activation = working.activation_bytes(config, settings)
     if settings.engine is ServerEngine.SGLANG:
         # The share is of what is free at the start, and holds weights and cache alone.
-        driver = gpu.vram_total_bytes - total
-        free = max(gpu.vram_free_bytes - driver - outside, 0)
-        budget = int(free * share)
+        budget = int(max(_free_bytes(gpu, outside), 0) * share)
         states = shape.groups.total() and _states(model, settings, layers)
         cache = budget - (weights - offloaded) - states
     else:
@@ -164,6 +180,12 @@ def _states(model: VllmModel, settings: ServerSettings, layers: range) -> int:
     recurrent = sum(model.config.layers[index].value == "recurrent" for index in layers)
     each = state_bytes(model.config, settings.split.tensor)
     return recurrent * each * (settings.n_sequences or 0)
+
+
+def _free_bytes(gpu: Gpu, outside: int) -> int:
+    """What CUDA reports as free once the engine's contexts are there."""
+    driver = gpu.vram_total_bytes - working.cuda_total_bytes(gpu.vram_total_bytes)
+    return gpu.vram_free_bytes - driver - outside
 
 
 def _is_blackwell(gpu: Gpu) -> bool:
@@ -233,8 +255,7 @@ def _problem(
 ) -> Problem | None:
     """The first thing that the engine would refuse."""
     for gpu, rank in zip(gpus, ranks, strict=True):
-        driver = gpu.vram_total_bytes - working.cuda_total_bytes(gpu.vram_total_bytes)
-        free = gpu.vram_free_bytes - driver - rank.memory.outside_bytes
+        free = _free_bytes(gpu, rank.memory.outside_bytes)
         if settings.engine is ServerEngine.VLLM and free < rank.memory.budget_bytes:
             params: dict[str, Param] = {
                 "device": f"GPU {gpu.index}",

@@ -76,7 +76,10 @@ def tensor_sizes(config: HfConfig, n_gpu: int) -> tuple[int, ...]:
 def splits(config: HfConfig, n_gpu: int) -> Iterator[Split]:
     """The ways to use up to ``n_gpu`` GPUs that are possible, the plainest first."""
     for tensor in tensor_sizes(config, n_gpu):
-        for pipeline in range(1, n_gpu // tensor + 1):
+        most = n_gpu // tensor
+        for pipeline in range(1, most + 1):
+            if pipeline not in (1, most) and n_gpu % (tensor * pipeline):
+                continue  # it would leave GPUs idle that a longer pipeline uses
             plain = Split(tensor=tensor, pipeline=pipeline)
             for split in (plain, *_variants(config, plain)):
                 if check_split(config, split, n_gpu) is None:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kimi_desktop.base.errors import ErrorCode, Param, PlanError
 from kimi_desktop.base.units import GIB
 from kimi_desktop.machine.types import Cpu, Gpu, Machine, Memory
 from kimi_desktop.planner.profiles import check_range
-from kimi_desktop.planner.vllm_memory import forecast_server
+from kimi_desktop.planner.vllm_memory import forecast_server, free_share
 from kimi_desktop.planner.vllm_rules import splits
 from kimi_desktop.planner.vllm_types import (
     CacheFormat,
     Needed,
+    ServerEngine,
     ServerForecast,
     ServerPlan,
     ServerProblem,
@@ -31,12 +33,50 @@ from kimi_desktop.planner.vllm_weights import VllmModel
 CARD_GB = (24, 32, 48, 80, 96, 141, 180)
 """Memory of common cards, as people name it."""
 CARD_COUNTS = (1, 2, 4, 8, 16, 32)
+CARDS_OF_MACHINE = 8
 LEAST_CONTEXT = 4_096
 CONTEXT_STEP = 1_024
 MOST_CONTEXT = 2**31 - 1
 MOST_USERS = 65_536
 ENOUGH_RAM_BYTES = 4096 * GIB
 MOST_ALTERNATIVES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is asked, and the GPUs to use in their order."""
+
+    model: VllmModel
+    machine: Machine
+    wishes: ServerWishes
+    order: Sequence[int]
+
+    def forecast(self, split: Split, context: int | None = None) -> ServerForecast:
+        wishes = self.wishes
+        settings = ServerSettings(
+            engine=wishes.engine,
+            split=split,
+            context=context or wishes.context or 0,
+            cache=wishes.cache or CacheFormat.AUTO,
+            memory_share=wishes.memory_share,
+            n_sequences=wishes.n_sequences,
+            n_batched_tokens=wishes.n_batched_tokens,
+            eager=wishes.eager,
+            text_only=wishes.text_only,
+            offload_bytes=wishes.offload_bytes,
+        )
+        gpus = self.order[: split.n_gpu]
+        if wishes.memory_share is None and wishes.engine is ServerEngine.VLLM:
+            share = free_share(self.model, settings, self.machine, gpus)
+            settings = dataclasses.replace(settings, memory_share=share)
+        return forecast_server(self.model, settings, self.machine, gpus)
+
+    def ways(self) -> list[Split]:
+        if self.wishes.split is not None:
+            return [self.wishes.split]
+        ways = splits(self.model.config, len(self.order))
+        dcp = self.wishes.engine is ServerEngine.VLLM
+        return [way for way in ways if dcp or way.decode_context == 1] or [Split()]
 
 
 def plan_server(model: VllmModel, machine: Machine, wishes: ServerWishes) -> ServerPlan:
@@ -49,61 +89,56 @@ def plan_server(model: VllmModel, machine: Machine, wishes: ServerWishes) -> Ser
     if not model.config.layers or model.weights.total <= model.weights.beside:
         raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.name})
     _check(wishes)
-    order = _order(machine)
-    found = [_forecast(model, machine, wishes, split, order) for split in _ways(model, wishes, order)]
+    case = _Case(model, machine, wishes, _order(machine))
+    found = [case.forecast(split) for split in case.ways()]
     best = max(found, key=lambda forecast: _rank(forecast, wishes))
     if not best.fits and wishes.context is None:
-        best = _shorter(model, machine, wishes, found, order) or best
-    others = sorted(
-        (other for other in found if other.fits and other.settings.split != best.settings.split),
-        key=lambda other: -other.tokens,
-    )
+        best = _shorter(case, found) or best
     needed = None if best.fits else find_needed(model, wishes)
-    return ServerPlan(model.name, wishes, best, tuple(others[:MOST_ALTERNATIVES]), needed)
+    return ServerPlan(model.name, wishes, best, _others(best, found), needed)
 
 
 def find_needed(model: VllmModel, wishes: ServerWishes) -> Needed | None:
-    """The smallest equal cards, the fewest of them, that would serve the model as wished."""
+    """The smallest equal cards, the fewest of them, that would serve the model as wished.
+
+    One machine of up to eight cards goes before several machines of smaller ones.
+    """
     for counts in (CARD_COUNTS[:4], CARD_COUNTS[4:]):
         for size in CARD_GB:
             for count in counts:
                 machine = _machine_of(count, size * GIB)
-                ways = [way for way in splits(model.config, count) if way.n_gpu == count]
-                order = range(count)
-                for split in ways if wishes.split is None else [wishes.split]:
-                    forecast = _forecast(model, machine, wishes, split, order)
+                case = _Case(model, machine, wishes, range(count))
+                for split in _plain_ways(case, count):
+                    forecast = case.forecast(split)
                     if forecast.fits and forecast.concurrency >= wishes.users:
                         return Needed(count, size * GIB)
     return None
 
 
-def _ways(model: VllmModel, wishes: ServerWishes, order: Sequence[int]) -> list[Split]:
-    if wishes.split is not None:
-        return [wishes.split]
-    return list(splits(model.config, len(order))) or [Split()]
+def _plain_ways(case: _Case, count: int) -> list[Split]:
+    """Tensor parallelism within a machine of up to eight cards, a pipeline over machines."""
+    if case.wishes.split is not None:
+        return case.ways()
+    return [
+        way
+        for way in case.ways()
+        if way.n_gpu == count
+        and way.pipeline == max(count // CARDS_OF_MACHINE, 1)
+        and not way.experts
+        and way.decode_context == 1
+    ]
 
 
-def _forecast(
-    model: VllmModel,
-    machine: Machine,
-    wishes: ServerWishes,
-    split: Split,
-    order: Sequence[int],
-    context: int | None = None,
-) -> ServerForecast:
-    settings = ServerSettings(
-        engine=wishes.engine,
-        split=split,
-        context=context or wishes.context or 0,
-        cache=wishes.cache or CacheFormat.AUTO,
-        memory_share=wishes.memory_share,
-        n_sequences=wishes.n_sequences,
-        n_batched_tokens=wishes.n_batched_tokens,
-        eager=wishes.eager,
-        text_only=wishes.text_only,
-        offload_bytes=wishes.offload_bytes,
-    )
-    return forecast_server(model, settings, machine, order[: split.n_gpu])
+def _others(best: ServerForecast, found: Sequence[ServerForecast]) -> tuple[ServerForecast, ...]:
+    """Other ways that work, the roomiest first; of ways that come to the same the plainest."""
+    seen = {(best.settings.split.n_gpu, best.tokens)}
+    others = []
+    for forecast in sorted(found, key=lambda forecast: -forecast.tokens):
+        key = (forecast.settings.split.n_gpu, forecast.tokens)
+        if forecast.fits and key not in seen and forecast.settings.split != best.settings.split:
+            seen.add(key)
+            others.append(forecast)
+    return tuple(others[:MOST_ALTERNATIVES])
 
 
 def _rank(forecast: ServerForecast, wishes: ServerWishes) -> tuple[float, ...]:
@@ -122,22 +157,15 @@ def _rank(forecast: ServerForecast, wishes: ServerWishes) -> tuple[float, ...]:
     )
 
 
-def _shorter(
-    model: VllmModel,
-    machine: Machine,
-    wishes: ServerWishes,
-    found: Sequence[ServerForecast],
-    order: Sequence[int],
-) -> ServerForecast | None:
+def _shorter(case: _Case, found: Sequence[ServerForecast]) -> ServerForecast | None:
     """The longest context that fits, where the model's own is too long and nobody asked for it."""
     fitting = []
     for forecast in found:
         if forecast.problem is None or forecast.problem.kind is not ServerProblem.CONTEXT:
             continue
-        context = forecast.tokens // wishes.users // CONTEXT_STEP * CONTEXT_STEP
+        context = forecast.tokens // case.wishes.users // CONTEXT_STEP * CONTEXT_STEP
         if context >= LEAST_CONTEXT:
-            split = forecast.settings.split
-            fitting.append(_forecast(model, machine, wishes, split, order, context))
+            fitting.append(case.forecast(forecast.settings.split, context))
     fitting = [forecast for forecast in fitting if forecast.fits]
     plain = [forecast for forecast in fitting if forecast.settings.split.decode_context == 1]
     return max(plain or fitting, key=lambda forecast: forecast.settings.context, default=None)
@@ -169,5 +197,10 @@ def _check(wishes: ServerWishes) -> None:
     check_range("batched tokens", wishes.n_batched_tokens, 1, MOST_CONTEXT)
     share = wishes.memory_share
     if share is not None and not 0 < share <= 1:
-        params: dict[str, Param] = {"name": "memory share", "value": share, "least": "0.01", "most": "1"}
+        params: dict[str, Param] = {
+            "name": "memory share",
+            "value": share,
+            "least": "0.01",
+            "most": "1",
+        }
         raise PlanError(ErrorCode.PLAN_BAD_WISH, params)

@@ -29,6 +29,7 @@ from kimi_desktop.base.messages import (
     preflight,
     serve,
     settings,
+    vllm,
 )
 from kimi_desktop.base.messages.text import Text
 
@@ -58,6 +59,7 @@ TOPICS: Mapping[str, Mapping[str, Text]] = {
     "preflight": preflight.TEXTS,
     "serve": serve.TEXTS,
     "settings": settings.TEXTS,
+    "vllm": vllm.TEXTS,
 }
 
 
