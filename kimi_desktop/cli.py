@@ -21,6 +21,8 @@ from kimi_desktop.base.settings import LanguageChoice, SettingsStore
 from kimi_desktop.planner.plan_types import Profile
 
 INTERRUPTED = 130
+SERVER_ENGINES = ("vllm", "sglang")
+ENGINES = ("llama.cpp", *SERVER_ENGINES)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -95,6 +97,10 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     plan.add_argument("--ngl", type=int, metavar="N", help=say("plan.ngl"))
     plan.add_argument("--n-cpu-moe", type=int, metavar="N", help=say("plan.n_cpu_moe"))
+    plan.add_argument("--engine", choices=ENGINES, metavar="NAME", help=say("plan.engine"))
+    plan.add_argument("--users", type=int, default=1, metavar="N", help=say("plan.users"))
+    plan.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
+    plan.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
     take_in = verb("import", _import)
     take_in.add_argument("path", nargs="?", type=Path, metavar="PATH", help=say("import.path"))
     take_in.add_argument("--to", type=Path, metavar="DIR", help=say("import.to"))
@@ -167,8 +173,13 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     from kimi_desktop.planner.plan_types import Wishes  # noqa: PLC0415
     from kimi_desktop.planner.profiles import check_context  # noqa: PLC0415
     from kimi_desktop.planning import Finder, tell_asking, write_plan  # noqa: PLC0415
+    from kimi_desktop.serving_plan import is_checkpoint_folder  # noqa: PLC0415
 
     check_context(options.ctx)  # before anything is read or asked
+    if options.engine in SERVER_ENGINES or (
+        options.engine is None and is_checkpoint_folder(options.model)
+    ):
+        return _plan_server(options, paths, language)
     folders = [paths.default_models_folder, *_added_folders(paths)]
     machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
     library = Library(kv_bytes_per_token)
@@ -188,6 +199,38 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         n_cpu_moe=options.n_cpu_moe,
     )
     write_plan(target, machine, wishes, language, sys.stdout, json_output=options.json)
+    return 0
+
+
+def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
+    from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
+    from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
+    from kimi_desktop.machine.probe import look  # noqa: PLC0415
+    from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
+    from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
+    from kimi_desktop.planner.vllm_search import check_wishes  # noqa: PLC0415
+    from kimi_desktop.planner.vllm_types import (  # noqa: PLC0415
+        ServerEngine,
+        ServerWishes,
+        Split,
+    )
+    from kimi_desktop.planning import tell_asking  # noqa: PLC0415
+    from kimi_desktop.serving_plan import find_served, write_server_plan  # noqa: PLC0415
+
+    fixed = options.tp is not None or options.pp is not None
+    wishes = ServerWishes(
+        engine=ServerEngine(options.engine or ServerEngine.VLLM.value),
+        context=options.ctx,
+        users=options.users,
+        split=Split(options.tp or 1, options.pp or 1) if fixed else None,
+    )
+    check_wishes(wishes, tensor=options.tp, pipeline=options.pp)
+    folders = [paths.default_models_folder, *_added_folders(paths)]
+    machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
+    tell_asking(options.model, language)
+    target = find_served(options.model, shipped_catalogue(), RemoteModels(kv_bytes_per_token))
+    write_server_plan(target, machine, wishes, language, sys.stdout, json_output=options.json)
     return 0
 
 

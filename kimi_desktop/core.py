@@ -29,6 +29,7 @@ from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.hf_folder import HfModel
 from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.service import MonitorService
@@ -37,6 +38,9 @@ from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import forecast_on
 from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.planner.types import LoadForecast
+from kimi_desktop.planner.vllm_search import plan_server
+from kimi_desktop.planner.vllm_types import ServerPlan, ServerWishes
+from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 from kimi_desktop.serve.service import ServeService
 
 log = logging.getLogger(__name__)
@@ -50,6 +54,18 @@ def forecast_load(
         return LoadForecast(())
     gpus = gpus_of(settings, machine, uses_gpus=uses_gpus)
     return forecast_on(shape_of(model.facts), placement_of(settings), machine, gpus)
+
+
+def plan_vllm(
+    model: VllmModel | HfModel, machine: Machine, wishes: ServerWishes | None = None
+) -> ServerPlan:
+    """How vLLM or SGLang would serve a model: splits, budgets, cache, users. Some milliseconds.
+
+    Raises:
+        PlanError: a wish that no engine can fulfil, or a model without tensors.
+    """
+    served = weigh(model) if isinstance(model, HfModel) else model
+    return plan_server(served, machine, wishes or ServerWishes())
 
 
 class Core:

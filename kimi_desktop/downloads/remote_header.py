@@ -39,6 +39,27 @@ def read_remote_header(url: str, *, label: str = "", token: str | None = None) -
         return read_header(source, label=label or url.partition("?")[0])
 
 
+def read_remote_file(url: str, most: int) -> bytes:
+    """A whole small file; of one that is larger ``most + 1`` bytes. One request.
+
+    Hubs serve the small files of a repository themselves, and not all of them by ranges.
+
+    Raises:
+        DownloadError: NOT_FOUND, REFUSED, PORTAL, OFFLINE or BROKEN.
+    """
+    host = url.split("/")[2] if "//" in url else url
+    try:
+        with open_range(url, 0, most) as answer:
+            _check(answer, url, host)
+            found = bytearray()
+            block = memoryview(bytearray(_BLOCK_BYTES))
+            while len(found) <= most and (count := answer.readinto(block)):
+                found += block[:count]
+    except (OSError, http.client.HTTPException) as error:
+        raise _unreachable(error, host) from error
+    return bytes(found[: most + 1])
+
+
 class RemoteSource:
     """A HeaderSource over HTTP ranges. Counts what it costs."""
 
@@ -109,24 +130,13 @@ class RemoteSource:
         try:
             answer = open_range(self._url, offset, offset + length - 1, token=self._token)
         except (OSError, http.client.HTTPException) as error:
-            raise self._unreachable(error) from error
+            raise _unreachable(error, self._host) from error
         try:
-            self._check(answer)
+            _check(answer, self._url, self._host)
         except BaseException:
             answer.close()
             raise
         return answer
-
-    def _check(self, answer: RangeAnswer) -> None:
-        if answer.status == 404:
-            params = {"host": self._host, "repo": self._host, "file": self._url.partition("?")[0]}
-            raise DownloadError(ErrorCode.DOWNLOAD_NOT_FOUND, params)
-        if answer.status not in (200, 206):
-            detail = f"HTTP {answer.status}"
-            params = {"host": self._host, "detail": detail}
-            raise DownloadError(ErrorCode.DOWNLOAD_REFUSED, params)
-        if "html" in answer.headers.get("Content-Type", ""):
-            raise DownloadError(ErrorCode.DOWNLOAD_PORTAL, {"host": self._host})
 
     def _take(self, answer: RangeAnswer, length: int) -> bytes:
         """Exactly ``length`` bytes of an answer."""
@@ -137,7 +147,7 @@ class RemoteSource:
             try:
                 count = answer.readinto(view[done : done + _BLOCK_BYTES])
             except (OSError, http.client.HTTPException) as error:
-                raise self._unreachable(error) from error
+                raise _unreachable(error, self._host) from error
             if not count:
                 raise self._broken("short body")
             done += count
@@ -152,8 +162,20 @@ class RemoteSource:
     def _broken(self, detail: str) -> DownloadError:
         return DownloadError(ErrorCode.DOWNLOAD_BROKEN, {"host": self._host, "detail": detail})
 
-    def _unreachable(self, error: BaseException) -> DownloadError:
-        if problem := certificate_problem(error):
-            params = {"host": self._host, "detail": problem}
-            return DownloadError(ErrorCode.DOWNLOAD_REFUSED, params, cause=error)
-        return DownloadError(ErrorCode.DOWNLOAD_OFFLINE, {"host": self._host}, cause=error)
+
+def _check(answer: RangeAnswer, url: str, host: str) -> None:
+    if answer.status == 404:
+        params = {"host": host, "repo": host, "file": url.partition("?")[0]}
+        raise DownloadError(ErrorCode.DOWNLOAD_NOT_FOUND, params)
+    if answer.status not in (200, 206):
+        params = {"host": host, "detail": f"HTTP {answer.status}"}
+        raise DownloadError(ErrorCode.DOWNLOAD_REFUSED, params)
+    if "html" in answer.headers.get("Content-Type", ""):
+        raise DownloadError(ErrorCode.DOWNLOAD_PORTAL, {"host": host})
+
+
+def _unreachable(error: BaseException, host: str) -> DownloadError:
+    if problem := certificate_problem(error):
+        params = {"host": host, "detail": problem}
+        return DownloadError(ErrorCode.DOWNLOAD_REFUSED, params, cause=error)
+    return DownloadError(ErrorCode.DOWNLOAD_OFFLINE, {"host": host}, cause=error)

@@ -82,8 +82,7 @@ def instead_words(plan: ServerPlan, model: VllmModel, machine: Machine, language
     shorter = plan.forecast.tokens // 1024 * 1024
     if shorter >= 4096 and plan.wishes.context is not None:
         context = f"{shorter:,}"
-        words += message("vllm.comma", language)
-        words += message("vllm.instead.context", language, context=context)
+        words = message("vllm.instead.context", language, instead=words, context=context)
     return words
 
 

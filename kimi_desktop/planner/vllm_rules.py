@@ -20,6 +20,8 @@ from kimi_desktop.planner.vllm_types import (
 
 DEFAULT_SHARE = 0.92
 """``--gpu-memory-utilization`` (0.90 before 0.20)."""
+UNKNOWN_STATIC_SHARE = 0.88
+"""Of SGLang, for a GPU whose memory is not known."""
 LARGE_GPU_BYTES = 70 * GIB
 """From here on larger batches are the default."""
 FP8_BLOCK = 128
@@ -180,6 +182,8 @@ def _sglang_batches(tensor: int, gpu_bytes: int) -> tuple[int, int]:
 
 def _static_share(split: Split, chunk: int, graph_batch: int, gpu_bytes: int) -> float:
     """``--mem-fraction-static`` when it is left out."""
+    if not gpu_bytes:
+        return UNKNOWN_STATIC_SHARE
     reserved = 512 + 1.5 * max(chunk, 2048) + 2 * graph_batch
     reserved += split.tensor * split.pipeline / 8 * 1024
     total = gpu_bytes / MIB

@@ -38,6 +38,7 @@ LEAST_CONTEXT = 4_096
 CONTEXT_STEP = 1_024
 MOST_CONTEXT = 2**31 - 1
 MOST_USERS = 65_536
+MOST_GPUS = 4_096
 ENOUGH_RAM_BYTES = 4096 * GIB
 MOST_ALTERNATIVES = 4
 
@@ -88,7 +89,7 @@ def plan_server(model: VllmModel, machine: Machine, wishes: ServerWishes) -> Ser
     """
     if not model.config.layers or model.weights.total <= model.weights.beside:
         raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.name})
-    _check(wishes)
+    check_wishes(wishes)
     case = _Case(model, machine, wishes, _order(machine))
     found = [case.forecast(split) for split in case.ways()]
     best = max(found, key=lambda forecast: _rank(forecast, wishes))
@@ -190,17 +191,21 @@ def _machine_of(count: int, vram_bytes: int) -> Machine:
     return Machine(Cpu("", 1, 1, 1, 1, 1, ()), memory, gpus, (), "", "")
 
 
-def _check(wishes: ServerWishes) -> None:
+def check_wishes(
+    wishes: ServerWishes, *, tensor: int | None = None, pipeline: int | None = None
+) -> None:
+    """Refuse what no engine can do, before anything is read.
+
+    Raises:
+        PlanError: PLAN_BAD_WISH names the wish, its value and its range.
+    """
     check_range("context", wishes.context, 1, MOST_CONTEXT)
     check_range("users", wishes.users, 1, MOST_USERS)
+    check_range("tensor parallel", tensor, 1, MOST_GPUS)
+    check_range("pipeline parallel", pipeline, 1, MOST_GPUS)
     check_range("sequences", wishes.n_sequences, 1, MOST_USERS)
     check_range("batched tokens", wishes.n_batched_tokens, 1, MOST_CONTEXT)
     share = wishes.memory_share
     if share is not None and not 0 < share <= 1:
-        params: dict[str, Param] = {
-            "name": "memory share",
-            "value": share,
-            "least": "0.01",
-            "most": "1",
-        }
-        raise PlanError(ErrorCode.PLAN_BAD_WISH, params)
+        limits: dict[str, Param] = {"least": "0.01", "most": "1"}
+        raise PlanError(ErrorCode.PLAN_BAD_WISH, {"name": "memory share", "value": share, **limits})

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from kimi_desktop.models.hf_config import parse_config
+from kimi_desktop.models.hf_folder import INDEX
 from kimi_desktop.models.safetensors import DTYPE_BITS, SafeTensor
 from kimi_desktop.planner.vllm_weights import VllmModel, weigh_tensors
+from tests.support.hub.content import HubFile
+from tests.support.safetensors_files import table, wrapped, write_file
 
 Entry = tuple[str, str, tuple[int, ...]]
 
@@ -112,9 +117,9 @@ CONFIGS = {
 
 def model_of(config: Mapping[str, Any], name: str = "model") -> VllmModel:
     parsed = parse_config(config)
-    table = [safe_tensor(*entry) for entry in entries(config)]
-    size = sum(tensor.size_bytes for tensor in table)
-    return VllmModel(name, parsed, weigh_tensors(parsed, table), size, is_complete=True)
+    tensors = [safe_tensor(*entry) for entry in entries(config)]
+    size = sum(tensor.size_bytes for tensor in tensors)
+    return VllmModel(name, parsed, weigh_tensors(parsed, tensors), size, is_complete=True)
 
 
 def safe_tensor(name: str, dtype: str, shape: tuple[int, ...]) -> SafeTensor:
@@ -235,3 +240,44 @@ def _matrix(
         yield f"{name}.weight_shape", "I64", (2,)
     else:
         yield f"{name}.weight", "BF16", (rows, columns)
+
+
+def write_checkpoint(folder: Path, config: Mapping[str, Any], parts: int = 2) -> Path:
+    """A folder of sparse files with right headers, as a hub has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    weight_map: dict[str, str] = {}
+    for name, part in _parts(config, parts).items():
+        write_file(folder / name, part)
+        weight_map |= dict.fromkeys(part, name)
+    (folder / INDEX).write_text(json.dumps({"weight_map": weight_map}))
+    return folder
+
+
+def hub_checkpoint(config: Mapping[str, Any], parts: int = 2) -> list[HubFile]:
+    """The same as files of a hub, of which only the headers exist."""
+    files = [HubFile("config.json", content=json.dumps(config).encode(), lfs=False)]
+    weight_map: dict[str, str] = {}
+    for name, entries_of_part in _parts(config, parts).items():
+        head = wrapped(json.dumps(table(entries_of_part, {"format": "pt"})))
+        data = sum(
+            prod(shape) * DTYPE_BITS[dtype] // 8 for dtype, shape in entries_of_part.values()
+        )
+        files.append(HubFile(name, size_bytes=len(head) + data, head=head))
+        weight_map |= dict.fromkeys(entries_of_part, name)
+    index = json.dumps({"weight_map": weight_map}).encode()
+    return [*files, HubFile(INDEX, content=index, lfs=False)]
+
+
+def _parts(
+    config: Mapping[str, Any], parts: int
+) -> dict[str, dict[str, tuple[str, tuple[int, ...]]]]:
+    rows = list(entries(config))
+    share = -(-len(rows) // parts)
+    return {
+        f"model-{number + 1:05}-of-{parts:05}.safetensors": {
+            name: (dtype, shape)
+            for name, dtype, shape in rows[number * share : (number + 1) * share]
+        }
+        for number in range(parts)
+    }

@@ -43,6 +43,22 @@ TEXTS: dict[str, Text] = {
         "layers whose experts stay in RAM (default: the planner’s choice)",
         "专家留在内存的层数（默认：由规划器决定）",
     ),
+    "cli.plan.engine": Text(
+        "llama.cpp, vllm or sglang (default: llama.cpp, or vllm for a Hugging Face folder)",
+        "llama.cpp、vllm 或 sglang（默认：llama.cpp；Hugging Face 格式的文件夹默认 vllm）",
+    ),
+    "cli.plan.users": Text(
+        "with vllm or sglang: users at once, each with the whole context",
+        "使用 vllm 或 sglang 时：同时使用的人数，每人都有完整上下文",
+    ),
+    "cli.plan.tp": Text(
+        "with vllm or sglang: GPUs that share every layer (tensor parallel)",
+        "使用 vllm 或 sglang 时：共同承担每一层的 GPU 数（张量并行）",
+    ),
+    "cli.plan.pp": Text(
+        "with vllm or sglang: groups of GPUs, each with a run of layers (pipeline parallel)",
+        "使用 vllm 或 sglang 时：GPU 组数，每组承担连续的若干层（流水线并行）",
+    ),
     "cli.plan.ctx": Text(
         "context in tokens (default: what fits well)", "上下文词元数（默认：合适的值）"
     ),

@@ -42,8 +42,9 @@ TEXTS: dict[str, Text] = {
     "vllm.instead.smaller": Text(
         "use llama.cpp with a smaller quantization", "请改用 llama.cpp 和更小的量化"
     ),
-    "vllm.comma": Text(", ", "，"),
-    "vllm.instead.context": Text("or ask for a context of {context}", "或把上下文缩短到 {context}"),
+    "vllm.instead.context": Text(
+        "{instead}, or ask for a context of {context}", "{instead}，或把上下文缩短到 {context}"
+    ),
     # problems
     "vllm.problem.too_few_gpus": Text(
         "This split wants {needed} GPUs; there are {count}.",

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kimi_desktop.base.paths import AppPaths
+from tests.support.hf_shapes import hub_checkpoint, kimi_k25, write_checkpoint
 from tests.support.hub.large_models import split_model
 from tests.support.hub.server import LocalHub
 
@@ -165,3 +166,36 @@ def test_files_that_cannot_be_planned(
     assert words in done.stderr
     assert "model.gguf" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_hugging_face_folder_is_planned_for_vllm(
+    paths: AppPaths, nobody: str, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "Kimi-K2.6", kimi_k25(2))
+    machine = str(machine_file(tmp_path))
+    done = run(paths, nobody, str(folder), "--machine", machine, "--lang", "zh_CN")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("vLLM 可在 1 张 GPU 上运行 Kimi K2.6")
+    assert "--enable-auto-tool-choice" in done.stdout
+    asked = run(paths, nobody, str(folder), "--machine", machine, "--json", "--tp", "2")
+    found = json.loads(asked.stdout)
+    assert asked.returncode == 0
+    assert (found["fits"], found["problem"]) == (False, "too_few_gpus")
+    for arguments, words in (
+        (("--users", "0"), "users 0 is not possible"),
+        (("--tp", "0"), "tensor parallel 0 is not possible"),
+        (("--ctx", "0"), "context 0 is not possible"),
+    ):
+        refused = run(paths, nobody, str(folder), *arguments)
+        assert refused.returncode == 1
+        assert words in refused.stderr
+
+
+def test_a_repository_is_planned_for_sglang_when_asked(paths: AppPaths) -> None:
+    repo = "moonshotai/Kimi-K2.6"
+    with LocalHub(repo, hub_checkpoint(kimi_k25(2))) as running:
+        done = run(paths, running.endpoint, repo, "--engine", "sglang", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["engine"] == "sglang"
+    assert found["model"]["place"] == repo

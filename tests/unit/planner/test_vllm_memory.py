@@ -330,7 +330,14 @@ def test_defaults_by_the_size_of_a_gpu() -> None:
 
 @pytest.mark.parametrize(
     ("gib", "tensor", "share"),
-    [(140.4, 8, 0.897), (140.4, 1, 0.907), (80, 8, 0.819), (24, 1, 0.847), (16, 1, 0.772)],
+    [
+        (140.4, 8, 0.897),
+        (140.4, 1, 0.907),
+        (80, 8, 0.819),
+        (24, 1, 0.847),
+        (16, 1, 0.772),
+        (0, 1, 0.88),
+    ],
 )
 def test_static_share_of_sglang(gib: float, tensor: int, share: float) -> None:
     """By hand from its heuristic: 512 + 1.5 x chunk + 2 x graph batch + tp / 8 x 1024 MiB."""
