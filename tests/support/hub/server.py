@@ -251,7 +251,7 @@ class _Server:
         self._listener = _Listener((self._name, self._port), self._handler)
         self._listener.tls = self._tls
         self._port = self._listener.server_address[1]
-        threading.Thread(target=self._listener.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(target=self._listener.serve_forever, args=(0.005,), daemon=True).start()
 
     def stop(self) -> None:
         self._listener.shutdown()
