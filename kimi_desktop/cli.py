@@ -83,7 +83,8 @@ def _parser(language: Language) -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    verb("doctor", _doctor)
+    doctor = verb("doctor", _doctor)
+    doctor.add_argument("--measure", action="store_true", help=say("doctor.measure"))
     verb("models", _models)
     plan = verb("plan", _plan)
     plan.add_argument("model", metavar="MODEL", help=say("plan.model"))
@@ -132,9 +133,25 @@ def _speak_utf8() -> None:
 
 def _doctor(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
     from kimi_desktop.machine.doctor import doctor  # noqa: PLC0415 - a verb loads what it needs
+    from kimi_desktop.machine.measuring import measure_all  # noqa: PLC0415
+    from kimi_desktop.machine.types import Machine, MeasuredPart  # noqa: PLC0415
     from kimi_desktop.planner.tiers import machine_verdict  # noqa: PLC0415
 
+    def measure_now(machine: Machine) -> Machine:
+        def tell(part: MeasuredPart, share: float) -> None:
+            if sys.stderr.isatty():
+                doing = message(f"machine.measuring.{part.value}", language)
+                sys.stderr.write(f"\r\033[K{doing} {share:.0%}")
+
+        try:
+            return measure_all(machine, paths.measured_file, tell)
+        finally:
+            if sys.stderr.isatty():
+                sys.stderr.write("\r\033[K")
+
     return doctor(
+        measured_file=paths.measured_file,
+        measure_now=measure_now if options.measure else None,
         json_output=options.json,
         language=language,
         folders=[paths.data, *_added_folders(paths)],
@@ -166,6 +183,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
     from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
     from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
+    from kimi_desktop.machine.measured import read_measured, with_measured  # noqa: PLC0415
     from kimi_desktop.machine.probe import look  # noqa: PLC0415
     from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
     from kimi_desktop.models.library import Library  # noqa: PLC0415
@@ -181,7 +199,11 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     ):
         return _plan_server(options, paths, language)
     folders = [paths.default_models_folder, *_added_folders(paths)]
-    machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
+    if options.machine:
+        machine = read_machine_file(options.machine)
+    else:
+        machine = look(folders, GpuReader())
+        machine = with_measured(machine, read_measured(paths.measured_file, machine))
     library = Library(kv_bytes_per_token)
     finder = Finder(
         library,

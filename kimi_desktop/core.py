@@ -94,6 +94,8 @@ class Core:
             lambda: (self.paths.data, *self.models.folders),
             self._gpus,
             judge=machine_verdict,
+            measured_file=paths.measured_file,
+            model_files=self._model_files,
         )
         self.discover = Discover(
             self.io,
@@ -160,6 +162,11 @@ class Core:
                     end()
                 except Exception:  # the others must end all the same
                     log.exception("%s did not end well", name)
+
+    def _model_files(self) -> tuple[Path, ...]:
+        """The files that a disk can be measured with, the largest first."""
+        models = sorted(self.models.models, key=lambda model: -model.size_bytes)
+        return tuple(model.path for model in models)
 
     def _has_gpu_engine(self) -> bool:
         """What a start would start uses the GPUs."""

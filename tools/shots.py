@@ -283,7 +283,7 @@ def shoot_wizard(studio: Studio, look: Look) -> None:
         machine = scripted_data.two_gpu_box()
         services = ScriptedServices(studio.home(), machine=machine)
         with studio.window(services, look) as (window, bridge):
-            services.machine.set_machine(machine)
+            services.machine.set_machine(services.machine.measured())
             if number == 3:
                 services.models.install_starter()
                 select_model(bridge, services.models.models[0])

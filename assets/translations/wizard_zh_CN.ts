@@ -16,6 +16,22 @@
         <translation>重新检测</translation>
     </message>
     <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Measure again</source>
+        <translation>重新测量</translation>
+    </message>
+    <message>
+        <source>Measure speeds</source>
+        <translation>测量速度</translation>
+    </message>
+    <message>
+        <source>{doing}: {percent}%</source>
+        <translation>{doing}：{percent}%</translation>
+    </message>
+    <message>
         <source>Looking at processor, memory, GPUs and disks</source>
         <translation>正在检测处理器、内存、GPU 和磁盘</translation>
     </message>

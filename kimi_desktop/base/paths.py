@@ -57,6 +57,11 @@ class AppPaths:
         return self.data / "kimi-desktop.sqlite3"
 
     @property
+    def measured_file(self) -> Path:
+        """Bandwidths measured on the machines that this profile is used on."""
+        return self.data / "measured.json"
+
+    @property
     def default_models_folder(self) -> Path:
         """Where models go until the user chooses another folder."""
         return self.data / "models"

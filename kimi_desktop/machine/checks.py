@@ -10,7 +10,14 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from kimi_desktop.base.messages import Language, message
-from kimi_desktop.base.units import GB, GIB, format_file_size, format_gib
+from kimi_desktop.base.units import (
+    GB,
+    GIB,
+    format_duration,
+    format_file_size,
+    format_gib,
+    format_rate,
+)
 from kimi_desktop.machine.types import (
     CheckRow,
     Cpu,
@@ -18,6 +25,7 @@ from kimi_desktop.machine.types import (
     DiskKind,
     Gpu,
     Machine,
+    Memory,
     Result,
 )
 
@@ -38,6 +46,13 @@ MIN_DISK_BYTES = 1 * GB
 # GB/s per lane and direction, PCIe 1.0 ... 6.0.
 LANE_GB_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 EXPECTED_LINK_GB_S = 16 * LANE_GB_S[4]
+LINK_SHARE = 0.7
+"""Of a link's rate, what a copy from pinned memory reaches at least when nothing is wrong."""
+# A token of K2.6 in 4 bit reads 11.9 GB of experts, at 0.7 of the bandwidth: 4 tokens per second.
+EXPECTED_RAM = 70 * GB
+RAM_SHARE = 0.6
+"""Of the data sheet; less is often a slot without a module."""
+EXPECTED_DISK = 2 * GB
 
 ISA_LABELS = {
     "avx2": "AVX2",
@@ -55,9 +70,11 @@ def check_rows(machine: Machine, language: Language) -> tuple[CheckRow, ...]:
     return tuple(
         itertools.chain(
             (_cpu_row(machine.cpu, language), _memory_row(machine, language)),
+            (_memory_speed_row(machine.memory, language),),
             _gpu_rows(machine, language),
             _link_rows(machine.gpus, language),
             _disk_rows(machine.disks, language),
+            _disk_speed_rows(machine.disks, language),
         )
     )
 
@@ -140,6 +157,36 @@ def _memory_row(machine: Machine, language: Language) -> CheckRow:
     )
 
 
+def _memory_speed_row(memory: Memory, language: Language) -> CheckRow:
+    rate, theory = memory.read_bytes_per_s_measured, memory.read_bytes_per_s_theoretical
+    expected = message("machine.memory_speed.expected", language, rate=format_rate(EXPECTED_RAM))
+    if rate is None:
+        return CheckRow(
+            Result.UNKNOWN,
+            "memory_speed",
+            seen=message("machine.not_measured", language),
+            detail=message("machine.memory_speed.detail", language),
+            expected=expected,
+        )
+    is_slow = rate < EXPECTED_RAM or (theory is not None and rate < RAM_SHARE * theory)
+    seen = message("machine.measured", language, rate=format_rate(rate))
+    if theory:
+        seen = message(
+            "machine.memory_speed.share",
+            language,
+            rate=format_rate(rate),
+            percent=round(100 * rate / theory),
+            theory=format_rate(theory),
+        )
+    return CheckRow(
+        Result.WARN if is_slow else Result.PASSED,
+        "memory_speed",
+        seen=seen,
+        detail=message("machine.memory_speed.detail", language),
+        expected=expected,
+    )
+
+
 def _gpu_rows(machine: Machine, language: Language) -> Iterable[CheckRow]:
     """One row per kind of card; then one for what does not answer or is not there."""
     expected = message("machine.gpu.expected", language, driver=MIN_DRIVER)
@@ -210,7 +257,8 @@ def _link_rows(gpus: Sequence[Gpu], language: Language) -> Iterable[CheckRow]:
         return
     links = [(gpu.pcie_gen, gpu.pcie_width) for gpu in gpus if gpu.pcie_gen and gpu.pcie_width]
     expected = message("machine.link.expected", language)
-    if len(links) < len(gpus):
+    rates = [rate for gpu in gpus if (rate := gpu.pcie_bytes_per_s_measured)]
+    if len(links) < len(gpus) and not rates:
         yield CheckRow(
             Result.UNKNOWN,
             "gpu_link",
@@ -219,23 +267,34 @@ def _link_rows(gpus: Sequence[Gpu], language: Language) -> Iterable[CheckRow]:
             expected=expected,
         )
         return
+    if len(links) < len(gpus):
+        fast = min(rates) >= LINK_SHARE * EXPECTED_LINK_GB_S * GB
+        yield CheckRow(
+            Result.PASSED if fast else Result.WARN,
+            "gpu_link",
+            seen=message("machine.measured", language, rate=format_rate(min(rates))),
+            detail=message("machine.link.unknown", language),
+            expected=expected,
+        )
+        return
     speed, generation, width = min(
         (LANE_GB_S.get(generation or 0, LANE_GB_S[6]) * (width or 0), generation or 0, width or 0)
         for generation, width in links
     )
-    yield CheckRow(
-        Result.PASSED if speed >= EXPECTED_LINK_GB_S else Result.WARN,
-        "gpu_link",
-        seen=message(
-            f"machine.link.seen{'_slowest' if len(gpus) > 1 else ''}",
-            language,
-            generation=generation,
-            width=width,
-            count=len(gpus),
-        ),
-        detail=message("machine.link.detail", language),
-        expected=expected,
+    seen = message(
+        f"machine.link.seen{'_slowest' if len(gpus) > 1 else ''}",
+        language,
+        generation=generation,
+        width=width,
+        count=len(gpus),
     )
+    detail = message("machine.link.detail", language)
+    is_fast = speed >= EXPECTED_LINK_GB_S
+    if rates:
+        is_fast = min(rates) >= LINK_SHARE * EXPECTED_LINK_GB_S * GB
+        detail = message("machine.measured", language, rate=format_rate(min(rates)))
+    result = Result.PASSED if is_fast else Result.WARN
+    yield CheckRow(result, "gpu_link", seen=seen, detail=detail, expected=expected)
 
 
 def _disk_rows(disks: Sequence[Disk], language: Language) -> Iterable[CheckRow]:
@@ -269,6 +328,25 @@ def _disk_rows(disks: Sequence[Disk], language: Language) -> Iterable[CheckRow]:
                 "machine.disk.expected", language, need=format_file_size(K26_4BIT_FILE_BYTES)
             ),
         )
+
+
+def _disk_speed_rows(disks: Sequence[Disk], language: Language) -> Iterable[CheckRow]:
+    expected = message("machine.disk_speed.expected", language, rate=format_rate(EXPECTED_DISK))
+    for disk in disks:
+        rate = disk.read_bytes_per_s_measured
+        details = []
+        if rate is None:
+            result, seen = Result.UNKNOWN, message("machine.not_measured", language)
+            details.append(message("machine.disk_speed.detail", language))
+        else:
+            result = Result.PASSED if rate >= EXPECTED_DISK else Result.WARN
+            seen = message("machine.measured", language, rate=format_rate(rate))
+            time = format_duration(K26_4BIT_FILE_BYTES / rate, language)
+            size = format_file_size(K26_4BIT_FILE_BYTES)
+            details.append(message("machine.disk_speed.loads", language, size=size, time=time))
+        if len(disks) > 1:
+            details.append(disk.path)
+        yield CheckRow(result, "disk_speed", seen=seen, detail=_dotted(details), expected=expected)
 
 
 def _counted(what: str, count: int, language: Language) -> str:

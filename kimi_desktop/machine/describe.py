@@ -45,6 +45,7 @@ def describe(machine: Machine) -> dict[str, Any]:
                 ),
                 "pcie_gen": gpu.pcie_gen,
                 "pcie_width": gpu.pcie_width,
+                "pcie_gb_s_measured": _gb_s(gpu.pcie_bytes_per_s_measured),
                 "compute_capability": gpu.compute_capability,
                 "driver": gpu.driver,
             }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -19,8 +19,12 @@ from kimi_desktop.base.terminal import (
 from kimi_desktop.machine.checks import check_rows
 from kimi_desktop.machine.describe import describe
 from kimi_desktop.machine.gpus import GpuReader
+from kimi_desktop.machine.measured import read_measured, with_measured
 from kimi_desktop.machine.probe import look
 from kimi_desktop.machine.types import CheckRow, JudgeMachine, Machine, Result, Verdict
+
+MeasureNow = Callable[[Machine], Machine]
+"""Measures the bandwidths of a machine and keeps them."""
 
 GAP = "  "
 MARKS = {Result.PASSED: "✓", Result.WARN: "!", Result.FAILED: "✗", Result.UNKNOWN: "?"}
@@ -40,8 +44,20 @@ def doctor(
     out: TextIO,
     judge: JudgeMachine,
     gpus: GpuReader | None = None,
+    measured_file: Path | None = None,
+    measure_now: MeasureNow | None = None,
 ) -> int:
     """Look at the machine and print what was seen: a table, or one JSON object.
+
+    Args:
+        json_output: the object that ``--machine`` reads back, instead of the table.
+        language: of the table.
+        folders: whose disks are looked at.
+        out: where it is written.
+        judge: what the machine is good for.
+        gpus: reads the GPUs.
+        measured_file: bandwidths that were measured before.
+        measure_now: measures them first.
 
     Returns the exit code: 0, whatever the rows say (the check itself worked).
 
@@ -53,6 +69,10 @@ def doctor(
         machine = look(folders, reader)
     finally:
         reader.close()
+    if measured_file is not None:
+        machine = with_measured(machine, read_measured(measured_file, machine))
+    if measure_now is not None:
+        machine = measure_now(machine)
     if json_output:
         out.write(json.dumps(describe(machine), ensure_ascii=False, indent=1) + "\n")
     else:

@@ -32,7 +32,7 @@ _MEMORY = frozenset(
 _GPU = frozenset(
     {
         "name", "vram_total_gib", "vram_free_gib", "memory_gb_s", "pcie_gen", "pcie_width",
-        "compute_capability", "driver",
+        "pcie_gb_s_measured", "compute_capability", "driver",
     }
 )  # fmt: skip
 _DISK = frozenset({"path", "kind", "free_gb", "read_gb_s_measured"})
@@ -143,6 +143,7 @@ def _gpu(fields: _Fields, index: int) -> Gpu:
         power_limit_w=None,
         load_percent=None,
         memory_bytes_per_s=fields.bandwidth("memory_gb_s"),
+        pcie_bytes_per_s_measured=fields.bandwidth("pcie_gb_s_measured"),
     )
 
 

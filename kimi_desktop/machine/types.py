@@ -74,6 +74,8 @@ class Gpu:
     load_percent: int | None
     memory_bytes_per_s: float | None = None
     """Theoretical VRAM bandwidth: highest memory clock x 2 x bus width."""
+    pcie_bytes_per_s_measured: float | None = None
+    """From pinned main memory. None = not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,23 @@ class Verdict:
 
 JudgeMachine = Callable[[Machine, Language], Verdict]
 """Lives in the planner, which knows what fits (``planner.tiers``)."""
+
+
+class MeasuredPart(StrEnum):
+    """What a measurement is of; text key ``machine.measuring.<value>``."""
+
+    RAM = "ram"
+    DISK = "disk"
+    PCIE = "pcie"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureProgressed(Event):
+    """A bandwidth is being measured."""
+
+    part: MeasuredPart
+    share: float
+    """0 ... 1 of all that is measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,7 @@ def gpu_speed(gpu: Gpu, measured_pcie_bytes_per_s: float | None = None) -> GpuSp
         known=Known.SPECIFIED if bandwidth else Known.ASSUMED,
         flops=row.flops if row else None,
         pcie_bytes_per_s=measured_pcie_bytes_per_s
+        or gpu.pcie_bytes_per_s_measured
         or table.pcie_bytes_per_s(gpu.pcie_gen, gpu.pcie_width),
     )
 

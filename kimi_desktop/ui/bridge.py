@@ -57,6 +57,15 @@ class MachineService(Protocol):
     def probe(self) -> Operation[Machine]:
         """Look again."""
 
+    def measure(self) -> Operation[Machine]:
+        """Measure RAM, disks and GPU links, some three seconds each.
+
+        Publishes MeasureProgressed, and MachineProbed after every part.
+        """
+
+    def lacks_measures(self, machine: Machine) -> bool:
+        """Main memory of this machine was never measured."""
+
     def check_rows(self, machine: Machine, language: Language) -> tuple[CheckRow, ...]:
         """The rows of the hardware check, in words."""
 

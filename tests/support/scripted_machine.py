@@ -14,7 +14,15 @@ from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.machine import checks
-from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Verdict
+from kimi_desktop.machine.measured import Measured, with_measured
+from kimi_desktop.machine.types import (
+    CheckRow,
+    Machine,
+    MachineProbed,
+    MeasuredPart,
+    MeasureProgressed,
+    Verdict,
+)
 from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
 from kimi_desktop.monitor.types import Sample, SampleTaken
 from kimi_desktop.planner.tiers import machine_verdict
@@ -43,6 +51,30 @@ class ScriptedMachine:
         if operation.done:
             self.set_machine(self.to_find)
         return operation
+
+    def measure(self) -> Operation[Machine]:
+        measured = self.measured()
+        operation = self._desk.operation("machine.measure", measured)
+        if operation.done:
+            self.set_machine(measured)
+        return operation
+
+    def measured(self) -> Machine:
+        """The machine with what a measurement finds."""
+        found = self.machine or self.to_find
+        rates = Measured(
+            ram=262e9,
+            disks={disk.path: 6.4e9 for disk in found.disks},
+            links={gpu.uuid: 53e9 for gpu in found.gpus},
+        )
+        return with_measured(found, rates)
+
+    def lacks_measures(self, machine: Machine) -> bool:
+        return machine.memory.read_bytes_per_s_measured is None
+
+    def progress(self, part: MeasuredPart, share: float) -> None:
+        """A measurement is under way."""
+        self._bus.publish(MeasureProgressed(part, share))
 
     def set_machine(self, machine: Machine) -> None:
         """A look has finished."""

@@ -13,6 +13,7 @@ from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import DownloadError, ErrorCode, HardwareError
 from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.machine.types import MeasuredPart
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.widgets.chip import Verdict
@@ -98,6 +99,50 @@ def test_the_machine_is_looked_at_once(qtbot, wizard, services):
     assert services.desk.called("machine.probe") == 1
     qtbot.mouseClick(machine.again, Qt.MouseButton.LeftButton)
     assert services.desk.called("machine.probe") == 2
+
+
+def test_speeds_are_measured_once_and_shown(qtbot, services, bridge):
+    services.desk.hold.add("machine.measure")
+    wizard = WizardPage(bridge)
+    qtbot.addWidget(wizard)
+    wizard.show()
+    machine, _, _ = steps(wizard)
+    qtbot.waitUntil(lambda: services.desk.called("machine.measure") == 1)
+    assert machine.measure.text() == "Cancel"
+    assert not machine.again.isEnabled()
+    services.machine.progress(MeasuredPart.DISK, 0.4)
+    assert machine.note.text() == "Measuring disk speed: 40%"
+    services.desk.release("machine.measure")
+    services.machine.set_machine(services.machine.measured())
+    qtbot.waitUntil(machine.again.isEnabled)
+    assert machine.measure.text() == "Measure again"
+    seen = {row.part: row.seen for row in machine.rows}
+    assert seen["memory_speed"] == "262.0 GB/s measured"
+    assert seen["disk_speed"] == "6.4 GB/s measured"
+    wizard.show_step(RUNS)
+    wizard.show_step(MACHINE)
+    assert services.desk.called("machine.measure") == 1
+
+
+def test_measuring_can_be_cancelled_and_begun_again(qtbot, services, bridge):
+    services.desk.hold.add("machine.measure")
+    wizard = WizardPage(bridge)
+    qtbot.addWidget(wizard)
+    wizard.show()
+    machine, _, _ = steps(wizard)
+    qtbot.waitUntil(lambda: machine.measure.text() == "Cancel")
+    qtbot.mouseClick(machine.measure, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: machine.measure.text() == "Measure speeds")
+    services.desk.hold.clear()
+    qtbot.mouseClick(machine.measure, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: machine.measure.text() == "Measure again")
+    assert services.desk.called("machine.measure") == 2
+
+
+def test_a_hidden_step_measures_nothing(services, bridge, qtbot):
+    wizard = WizardPage(bridge)
+    qtbot.addWidget(wizard)
+    assert services.desk.called("machine.measure") == 0
 
 
 def test_a_look_that_takes_long_says_what_it_looks_at(qtbot, services, bridge):

@@ -19,6 +19,10 @@ TEXTS: dict[str, Text] = {
         "模型名称、名称的一部分，或文件路径（默认：上次使用的模型）",
     ),
     "cli.doctor": Text("look at this machine", "检查本机硬件"),
+    "cli.doctor.measure": Text(
+        "measure memory, disk and GPU links first (some three seconds each)",
+        "先测量内存、磁盘与 GPU 链路的带宽（各约 3 秒）",
+    ),
     "cli.models": Text("list the local models", "列出本地模型"),
     "cli.plan": Text(
         "say where a model goes on this machine, and how fast it will be",

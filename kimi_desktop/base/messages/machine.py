@@ -86,6 +86,26 @@ TEXTS: dict[str, Text] = {
     "machine.part.gpu": Text("GPU", "GPU"),
     "machine.part.gpu_link": Text("GPU link", "GPU 链路"),
     "machine.part.disk": Text("Disk space", "磁盘空间"),
+    "machine.part.memory_speed": Text("Memory speed", "内存带宽"),
+    "machine.part.disk_speed": Text("Disk speed", "磁盘速度"),
+    "machine.not_measured": Text("Not measured yet", "尚未测量"),
+    "machine.measured": Text("{rate} measured", "实测 {rate}"),
+    "machine.measuring.ram": Text("Measuring memory speed", "正在测量内存带宽"),
+    "machine.measuring.disk": Text("Measuring disk speed", "正在测量磁盘速度"),
+    "machine.measuring.pcie": Text("Measuring GPU links", "正在测量 GPU 链路"),
+    "machine.memory_speed.share": Text(
+        "{rate} measured, {percent} % of {theory}", "实测 {rate}，为理论值 {theory} 的 {percent}%"
+    ),
+    "machine.memory_speed.detail": Text(
+        "Read by all cores; sets the speed of answers from RAM",
+        "所有核心同时读取；决定从内存生成的速度",
+    ),
+    "machine.memory_speed.expected": Text(
+        "{rate}, for 4 tok/s with Kimi K2.6", "{rate}，Kimi K2.6 可达 4 词元/秒"
+    ),
+    "machine.disk_speed.detail": Text("Sets how long a model loads", "决定模型加载所需时间"),
+    "machine.disk_speed.loads": Text("Loads {size} in about {time}", "加载 {size} 约需 {time}"),
+    "machine.disk_speed.expected": Text("{rate} or more", "{rate} 或更快"),
     "machine.title": Text("This machine: {system}", "本机：{system}"),
     "machine.tier": Text("Tier {number} of {count}", "第 {number} 档，共 {count} 档"),
     "machine.comma": Text(", ", "，"),

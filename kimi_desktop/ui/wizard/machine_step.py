@@ -1,14 +1,23 @@
-"""Step 1: what this computer is, row by row, and what it is good for. Qt thread."""
+"""Step 1: what this computer is, row by row, how fast, and what it is good for. Qt thread."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error, message
+from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.units import format_duration
-from kimi_desktop.machine.types import CheckRow, Machine, MachineProbed, Result, Verdict
+from kimi_desktop.machine.types import (
+    CheckRow,
+    Machine,
+    MachineProbed,
+    MeasureProgressed,
+    Result,
+    Verdict,
+)
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets import chip
@@ -37,8 +46,14 @@ class MachineStep(Step):
         super().__init__(bridge)
         self._took_s: float | None = None
         self._looking = False
+        self._measuring: Operation[Machine] | None = None
+        self._has_measured = False
+        self._doing = ""
+        self.measure = Button(small=True)
+        self.measure.clicked.connect(self._on_measure)
         self.again = Button(icon="refresh", small=True)
         self.again.clicked.connect(self._look)
+        self.head.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignBottom)
         self.head.addWidget(self.again, 0, Qt.AlignmentFlag.AlignBottom)
         self.head.setAlignment(self.note, Qt.AlignmentFlag.AlignBottom)
         self.problem = MessageBar("bad")
@@ -64,14 +79,28 @@ class MachineStep(Step):
         return self.tr("Next: what runs here")
 
     def enter(self) -> None:
-        """Look, unless somebody did already."""
+        """Look, unless somebody did already; measure once what was never measured."""
         if self.bridge.services.machine.machine is None and not self._looking:
             self._look()
+        self._measure_once()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Nothing is measured behind the user's back."""
+        super().showEvent(event)
+        self._measure_once()
 
     def retranslate(self) -> None:
         """Set the words, the rows' too."""
         super().retranslate()
         self.again.setText(self.tr("Check again"))
+        self.measure.setText(
+            self.tr("Cancel")
+            if self._measuring is not None
+            else self.tr("Measure again")
+            if self._is_measured()
+            else self.tr("Measure speeds")
+        )
+        self.measure.setEnabled(not self._looking)
         machine = self.bridge.services.machine.machine
         if machine is not None:
             self._show(machine)
@@ -92,6 +121,7 @@ class MachineStep(Step):
         self._looking = False
         self.again.setEnabled(True)
         self.retranslate()
+        self._measure_once()
 
     def _on_failed(self, error: BaseException) -> None:
         self._ended()
@@ -102,9 +132,54 @@ class MachineStep(Step):
         if isinstance(event, MachineProbed):
             self._took_s = event.took_s
             self.retranslate()
+            self._measure_once()
+        elif isinstance(event, MeasureProgressed) and self._measuring is not None:
+            doing = message(f"machine.measuring.{event.part.value}", language())
+            self._doing = self.tr("{doing}: {percent}%").format(
+                doing=doing, percent=round(100 * event.share)
+            )
+            self._show_note()
+
+    # bandwidths
+
+    def _is_measured(self) -> bool:
+        service = self.bridge.services.machine
+        return service.machine is not None and not service.lacks_measures(service.machine)
+
+    def _measure_once(self) -> None:
+        """The first time that this step is seen on a machine that was never measured."""
+        machine = self.bridge.services.machine.machine
+        wanted = machine is not None and not self._has_measured and not self._is_measured()
+        if wanted and self.isVisible() and not self._looking:
+            self._measure()
+
+    def _on_measure(self) -> None:
+        if self._measuring is not None:
+            self._measuring.cancel()
+        else:
+            self._measure()
+
+    def _measure(self) -> None:
+        self._has_measured = True
+        self._doing = message("machine.measuring.ram", language())
+        self._measuring = self.bridge.services.machine.measure()
+        self.again.setEnabled(False)
+        self.retranslate()
+        self.bridge.watch(self._measuring, lambda _: self._end_measure(), self._on_measure_failed)
+
+    def _end_measure(self) -> None:
+        self._measuring = None
+        self.again.setEnabled(True)
+        self.retranslate()
+
+    def _on_measure_failed(self, error: BaseException) -> None:
+        self._end_measure()
+        self.bridge.navigation.report(error)
 
     def _show_note(self) -> None:
-        if self._looking:
+        if self._measuring is not None:
+            self.note.setText(self._doing)
+        elif self._looking:
             self.note.setText(self.tr("Looking at processor, memory, GPUs and disks"))
         elif self._took_s is not None:
             text = self.tr("Checked in {time}")

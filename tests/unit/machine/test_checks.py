@@ -38,6 +38,13 @@ def test_the_workstation_of_the_picture() -> None:
             "552 GiB with VRAM, for Kimi K2.6 in 4 bit",
         ),
         (
+            Result.UNKNOWN,
+            "memory_speed",
+            "Not measured yet",
+            "Read by all cores; sets the speed of answers from RAM",
+            "70.0 GB/s, for 4 tok/s with Kimi K2.6",
+        ),
+        (
             Result.PASSED,
             "gpu",
             "NVIDIA GeForce RTX 5090, 31.8 GiB",
@@ -58,6 +65,13 @@ def test_the_workstation_of_the_picture() -> None:
             "NVMe, ext4",
             "584 GB for Kimi K2.6 in 4 bit",
         ),
+        (
+            Result.UNKNOWN,
+            "disk_speed",
+            "Not measured yet",
+            "Sets how long a model loads",
+            "2.0 GB/s or more",
+        ),
     ]
 
 
@@ -68,7 +82,7 @@ def test_the_same_in_chinese() -> None:
         "此进程没有内存上限 · 未使用交换空间",
         "运行 4 位量化的 Kimi K2.6，内存与显存合计需要 552 GiB",
     )
-    assert seen[4][0] == "可用 2.02 TB，共 4.00 TB"
+    assert seen[5][0] == "可用 2.02 TB，共 4.00 TB"
 
 
 @pytest.mark.parametrize(
@@ -236,8 +250,53 @@ def test_several_disks_name_their_folders() -> None:
 
 def test_the_rows_are_counted() -> None:
     rows = check_rows(machine(cpu=cpu(isa=()), disks=(disk(free_gb=100),)), EN)
-    assert count_results(rows, EN) == "3 passed, 1 warning, 1 unknown, 0 failed."
-    assert count_results(rows, Language.ZH_CN) == "3 项通过，1 项注意，1 项未知，0 项不通过。"
+    assert count_results(rows, EN) == "3 passed, 1 warning, 3 unknown, 0 failed."
+    assert count_results(rows, Language.ZH_CN) == "3 项通过，1 项注意，3 项未知，0 项不通过。"
+
+
+@pytest.mark.parametrize(
+    ("rate", "theory", "result", "words"),
+    [
+        (262e9, 358.4e9, Result.PASSED, "262.0 GB/s measured, 73 % of 358.4 GB/s"),
+        (150e9, 358.4e9, Result.WARN, "150.0 GB/s measured, 42 % of 358.4 GB/s"),
+        (40e9, None, Result.WARN, "40.0 GB/s measured"),
+        (75e9, None, Result.PASSED, "75.0 GB/s measured"),
+    ],
+)
+def test_memory_speed(rate: float, theory: float | None, result: Result, words: str) -> None:
+    found = memory(755.4, read_bytes_per_s_measured=rate, read_bytes_per_s_theoretical=theory)
+    seen = row(machine(memory=found), "memory_speed")
+    assert (seen.result, seen.seen) == (result, words)
+
+
+@pytest.mark.parametrize(
+    ("rate", "result", "detail"),
+    [
+        (6.4e9, Result.PASSED, "Loads 584 GB in about 1 min 31 s"),
+        (0.2e9, Result.WARN, "Loads 584 GB in about 48 min 40 s"),
+    ],
+)
+def test_disk_speed(rate: float, result: Result, detail: str) -> None:
+    seen = row(machine(disks=(disk(read_bytes_per_s_measured=rate),)), "disk_speed")
+    assert (seen.result, seen.detail) == (result, detail)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rate", "result", "seen"),
+    [
+        ({}, 53e9, Result.PASSED, "PCIe 5.0 x16"),
+        ({}, 12e9, Result.WARN, "PCIe 5.0 x16"),
+        ({"pcie_gen": None}, 53e9, Result.PASSED, "53.0 GB/s measured"),
+        ({"pcie_gen": None}, 3e9, Result.WARN, "3.0 GB/s measured"),
+    ],
+)
+def test_a_measured_link_decides(
+    changes: dict[str, object], rate: float, result: Result, seen: str
+) -> None:
+    card = gpu(pcie_bytes_per_s_measured=rate, **changes)
+    found = row(machine(gpus=(card,)), "gpu_link")
+    assert (found.result, found.seen) == (result, seen)
+    assert "GB/s measured" in found.seen + found.detail
 
 
 def some_gpus() -> st.SearchStrategy[tuple[object, ...]]:

@@ -38,6 +38,7 @@ def test_the_object_of_a_workstation() -> None:
                 "memory_gb_s": 1792,
                 "pcie_gen": 5,
                 "pcie_width": 16,
+                "pcie_gb_s_measured": None,
                 "compute_capability": "12.0",
                 "driver": "580.95",
             }

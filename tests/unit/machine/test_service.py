@@ -87,5 +87,13 @@ def test_a_look_that_fails_keeps_the_last_one_and_can_be_repeated(io: IoLoop) ->
 def test_rows_and_verdict(io: IoLoop) -> None:
     service = MachineService(io, EventBus(), list, judge=machine_verdict)
     rows = service.check_rows(machine(), Language.EN)
-    assert [row.part for row in rows] == ["cpu", "memory", "gpu", "gpu_link", "disk"]
+    assert [row.part for row in rows] == [
+        "cpu",
+        "memory",
+        "memory_speed",
+        "gpu",
+        "gpu_link",
+        "disk",
+        "disk_speed",
+    ]
     assert service.verdict(machine(), Language.EN).tier_number == 4

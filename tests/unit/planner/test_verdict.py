@@ -278,12 +278,12 @@ def test_the_machine_in_words_is_one_sentence_and_its_speed() -> None:
         r"Kimi K2.6 UD-Q4_K_XL: [\d.]+ to [\d.]+ tok/s, waiting for RAM bandwidth",
         speed,
     )
-    assert rows == "5 passed, 0 warnings, 0 unknown, 0 failed."
+    assert rows == "5 passed, 0 warnings, 2 unknown, 0 failed."
     chinese = machine_verdict(machine(), ZH).detail
     assert "瓶颈是内存带宽。5 项通过" in chinese
     tiny = machine_verdict(machine(gpus=(), memory=memory(4, 2)), EN)
     assert tiny.tier_number == 1
-    assert tiny.detail.startswith("2 passed")
+    assert tiny.detail.startswith("2 passed, 1 warning, 2 unknown")
 
 
 def test_what_runs_now_does_not_change_what_the_machine_is() -> None:
