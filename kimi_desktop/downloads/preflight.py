@@ -45,6 +45,8 @@ class Question:
     """That partial files of this download take already; they need no more space."""
     more: Sequence[Row] = field(default=())
     """Rows of others."""
+    mirrors: Sequence[str] = field(default=())
+    """Endpoints that only pass on what others publish."""
 
 
 def check(question: Question) -> Preflight:
@@ -135,17 +137,23 @@ def _proof(choice: Choice) -> Row:
 
 
 def _sources(question: Question) -> Row:
-    gathered = question.gathered
+    """Who offers it, and whose hashes are believed."""
+    gathered, mirrors = question.gathered, question.mirrors
+    host = _host(gathered.leading)
+    is_mirror = gathered.leading.endpoint in mirrors
     if gathered.disagreements:
-        paths = gathered.disagreements
-        host = _host(gathered.leading)
-        return row("sources", Level.WARN, "disagree", host=host, files=_few(paths))
+        level = Level.STOP if is_mirror else Level.WARN
+        key = "mirror_disagrees" if is_mirror else "disagree"
+        return row("sources", level, key, host=host, files=_few(gathered.disagreements))
     largest = max(question.choice.files, key=lambda file: file.size_bytes)
-    hosts = [urllib.parse.urlsplit(s.endpoint).hostname or "" for s in gathered.sources_of(largest)]
-    listed = ", ".join(dict.fromkeys(hosts))
+    endpoints = [source.endpoint for source in gathered.sources_of(largest)]
+    if is_mirror and all(endpoint in mirrors for endpoint in endpoints):
+        return row("sources", Level.WARN, "mirror_alone", host=host)
+    hosts = [urllib.parse.urlsplit(endpoint).hostname or "" for endpoint in endpoints]
     if len(hosts) > 1:
+        listed = ", ".join(dict.fromkeys(hosts))
         return row("sources", Level.OK, "sources", count=len(hosts), hosts=listed)
-    return row("sources", Level.OK, "source", host=listed)
+    return row("sources", Level.OK, "source", host=host)
 
 
 def _names(question: Question) -> Row | None:

@@ -108,6 +108,7 @@ class Preparer:
             there_bytes=there,
             partial_bytes=partial,
             more=rows,
+            mirrors=[hub.endpoint for hub in hubs if hub.is_mirror],
         )
         return Prepared(spec, check(question), choice, gathered, speeds)
 

@@ -99,6 +99,23 @@ TEXTS: dict[str, Text] = {
         "It may only be older. Those files are fetched from {host} alone.",
         "对方可能只是版本较旧；这些文件只从 {host} 下载。",
     ),
+    "preflight.mirror_alone": Text(
+        "The hashes come from {host} alone, a mirror; the publisher's own hub did not answer.",
+        "哈希值仅来自镜像站 {host}，发布者所在的站点没有响应。",
+    ),
+    "preflight.mirror_alone.next": Text(
+        "Files are held to what the mirror says. To be sure, begin when huggingface.co can be "
+        "reached.",
+        "文件将以镜像站的说法为准；如需更可靠，请在能连接 huggingface.co 时开始。",
+    ),
+    "preflight.mirror_disagrees": Text(
+        "{host}, a mirror, and another source list different hashes for {files}.",
+        "镜像站 {host} 与另一来源对 {files} 给出的哈希值不同。",
+    ),
+    "preflight.mirror_disagrees.next": Text(
+        "Nobody here can tell which is right. Wait for huggingface.co, or name one source.",
+        "无法判断哪个正确。请等待 huggingface.co 恢复，或指定一个来源。",
+    ),
     "preflight.suspicious": Text(
         "{repo} also holds files with unsafe names, which are refused: {names} (files: {count}).",
         "{repo} 中还有文件名不安全的文件，已拒绝：{names}（文件数：{count}）。",

@@ -166,6 +166,25 @@ def test_sources() -> None:
     assert "huggingface.co is believed" in warning.sentence(Language.EN)
 
 
+def test_a_mirror_is_believed_with_a_witness() -> None:
+    mirror = dataclasses.replace(LISTING, endpoint="https://hf-mirror.com")
+    scope = dataclasses.replace(
+        LISTING, kind=HubKind.MODELSCOPE, endpoint="https://modelscope.cn", commit="master"
+    )
+    mirrors = [mirror.endpoint]
+    alone = the(check(question(listing=mirror, mirrors=mirrors)), "sources")
+    assert alone.level is Level.WARN
+    assert "hf-mirror.com alone" in alone.sentence(Language.EN)
+    seen = the(check(question(listing=mirror, others=(scope,), mirrors=mirrors)), "sources")
+    assert seen.level is Level.OK
+    other = dataclasses.replace(PART, sha256="b" * 64)
+    wrong = dataclasses.replace(scope, files=(other,))
+    found = check(question(listing=mirror, others=(wrong,), mirrors=mirrors))
+    assert the(found, "sources").level is Level.STOP
+    # Led by the publisher's own hub, a mirror that disagrees is only told.
+    assert check(question(others=(wrong,), mirrors=mirrors)).may_start
+
+
 # what comes along, and who publishes it
 
 

@@ -110,6 +110,17 @@ def test_a_reference_to_modelscope_is_led_by_it(
     assert len(found.spec.files[0].sources) == 3
 
 
+def test_a_mirror_alone_is_told(hub: LocalHub, preparer: Preparer, tmp_path: Path) -> None:
+    with hub.offline("hub", "modelscope"):
+        found = q2(preparer, tmp_path)
+    (told,) = (row for row in found.preflight.rows if row.topic == "sources")
+    assert told.level is Level.WARN
+    with hub.offline("hub"):
+        found = q2(preparer, tmp_path)
+    (told,) = (row for row in found.preflight.rows if row.topic == "sources")
+    assert told.level is Level.OK  # ModelScope lists the same hashes
+
+
 def test_names_of_a_private_hub_are_not_told_to_others(
     hub: LocalHub, hubs: list[Hub], tmp_path: Path
 ) -> None:
