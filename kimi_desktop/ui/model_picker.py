@@ -14,6 +14,7 @@ from kimi_desktop.base.units import format_file_size
 from kimi_desktop.models.types import LocalModel, ModelState
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import ALIVE, loaded_model
+from kimi_desktop.ui.model_names import telling_names
 from kimi_desktop.ui.search_list import Entry, SearchOverlay
 
 
@@ -48,11 +49,14 @@ class ModelPicker(SearchOverlay):
         loaded = loaded_model(status, models, self._bridge.settings.models.selected)
         running = loaded if status.state in ALIVE else None
         wanted = query.casefold().split()
+        told = telling_names(models)
         found: list[Entry] = []
         for model in models:
             if model.state is not ModelState.READY:
                 continue
             quantization = model.facts.quantization if model.facts else ""
+            if model.id in told:
+                quantization = f"{quantization} · {told[model.id]}"
             haystack = f"{model.title} {quantization}".casefold()
             if all(word in haystack for word in wanted):
                 found.append(

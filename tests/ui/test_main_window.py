@@ -307,6 +307,16 @@ def test_the_picker_loads_what_is_chosen(qtbot, window, services, bridge):
     assert window.top_bar.pill.texts()[0] == "Gemma 3 270M"
 
 
+def test_two_files_of_one_quantization_are_told_apart_in_the_picker(window, services):
+    one = services.models.models[1]
+    path = one.path.parent / "elsewhere" / one.path.name
+    other = dataclasses.replace(one, id=str(path), path=path)
+    services.models.set_models(one, other)
+    window.overlays.open_picker()
+    details = [entry.detail for entry in window.overlays.current.entries()[:2]]
+    assert details == ["UD-Q4_K_XL · UD-Q4_K_XL", "UD-Q4_K_XL · elsewhere"]
+
+
 def test_the_picker_does_not_reload_what_runs(qtbot, window, services):
     window.overlays.open_picker()
     qtbot.keyClick(window.overlays.current.field, Qt.Key.Key_Return)

@@ -13,6 +13,7 @@ from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.chat.inspector_parts import Section
 from kimi_desktop.ui.engine_words import ALIVE, loaded_model
+from kimi_desktop.ui.model_names import shortened, telling_names
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.label import Label, TextSize
 from kimi_desktop.ui.widgets.slider import SliderRow
@@ -170,7 +171,9 @@ class LoadSection(Section):
         self.layers.set_value_text(of if self._has_gpu() else self.tr("no GPU"))
         tokens = self.tr("{count} tokens").format(count=format_count(wanted.context))
         self.context.set_value_text(tokens)
-        self.quantization.set_value_text(format_file_size(model.size_bytes))
+        size = format_file_size(model.size_bytes)
+        told = telling_names(self._family).get(model.id)
+        self.quantization.set_value_text(f"{shortened(told)} · {size}" if told else size)
         changed = wanted != self._base
         alive = self._bridge.services.engine.status.state in ALIVE
         self.button.setText(self.tr("Reload with changes") if alive else self.tr("Load the model"))

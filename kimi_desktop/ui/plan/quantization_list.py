@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QVBoxLayout, QWidget
 from kimi_desktop.backends.types import PricedLoad
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.ui.model_names import telling_names
 from kimi_desktop.ui.plan.verdict import chip_words, verdict_of
 from kimi_desktop.ui.theme import tokens, ui_font
 from kimi_desktop.ui.tokens import BODY_PX, RADIUS
@@ -55,9 +56,11 @@ class QuantizationList(QWidget):
         return self._rows[model_id][2]
 
     def show_notes(self, note_of: Callable[[LocalModel], str]) -> None:
-        """A muted note in every row: what the quantization does to the answers."""
+        """A muted note in every row: what tells it from its like, what it does to the answers."""
+        told = telling_names(model for model, _, _ in self._rows.values())
         for model, row, _ in self._rows.values():
-            row.set_note(note_of(model))
+            parts = (told.get(model.id, ""), note_of(model))
+            row.set_note(" · ".join(part for part in parts if part))
 
     def show_priced(self, model: LocalModel, priced: PricedLoad) -> None:
         """Put the verdict into the model's row, if it is listed."""

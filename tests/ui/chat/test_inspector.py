@@ -249,6 +249,19 @@ def test_another_quantization_is_another_file(inspector, services):
     assert wanted.context == 131_072
 
 
+def test_two_files_of_one_quantization_are_told_apart(inspector, services):
+    one = services.models.models[1]
+    path = one.path.parent / "elsewhere" / one.path.name
+    other = dataclasses.replace(one, id=str(path), path=path)
+    services.models.set_models(one, other)
+    inspector.load.refresh()
+    texts = set()
+    for place in (0, 1):
+        inspector.load.quantization.slider.setValue(place)
+        texts.add(inspector.load.quantization.slider.accessibleDescription())
+    assert texts == {"UD-Q4_K_XL · 584 GB", "elsewhere · 584 GB"}
+
+
 def test_changes_survive_samples_and_progress_but_not_another_model(inspector, services):
     load = inspector.load
     load.layers.slider.setValue(10)

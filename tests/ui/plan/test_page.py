@@ -330,6 +330,18 @@ def test_every_quantization_gets_its_verdict(page, planned, qtbot):
     qtbot.waitUntil(lambda: all(chip.verdict is Verdict.BAD for chip in chips))
 
 
+def test_two_files_of_one_quantization_are_told_apart(page, planned):
+    one = planned.models.models[2]
+    path = one.path.parent / "elsewhere" / one.path.name
+    other = dataclasses.replace(one, id=str(path), path=path)
+    planned.models.set_models(*planned.models.models, other)
+    deliver()
+    names = [page.choices.quantizations.row(each.id).accessibleName() for each in (one, other)]
+    assert all("Q4_X" in name and "Near-lossless" in name for name in names)
+    assert "elsewhere" in names[1]
+    assert names[0] != names[1]
+
+
 def test_another_model_brings_its_own_plan(page, planned):
     page.choices.model.choose("Llama 3.1 8B")
     page.choices.model.activated.emit(page.choices.model.currentIndex())
