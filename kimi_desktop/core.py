@@ -6,6 +6,7 @@ the planner, the monitor's phases from the chat, the gateway's target from the e
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 from pathlib import Path
@@ -28,11 +29,12 @@ from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
-from kimi_desktop.machine.types import Machine
+from kimi_desktop.machine.types import Machine, MachineProbed
 from kimi_desktop.models.hf_folder import HfModel
 from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.service import MonitorService
+from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import forecast_on
@@ -44,6 +46,9 @@ from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 from kimi_desktop.serve.service import ServeService
 
 log = logging.getLogger(__name__)
+
+FRESH_S = 3.0
+"""A sample is of the same moment as a look at the machine when it is no older."""
 
 
 def forecast_load(
@@ -66,6 +71,30 @@ def plan_vllm(
     """
     served = weigh(model) if isinstance(model, HfModel) else model
     return plan_server(served, machine, wishes or ServerWishes())
+
+
+def without_engine(machine: Machine, sample: Sample | None) -> Machine:
+    """A machine with the memory of our own engine given back, as far as it is known.
+
+    Args:
+        machine: looked at while the engine was running.
+        sample: of that moment; None when there is none.
+    """
+    if sample is None:
+        return machine
+    held = {gpu.index: gpu.engine_vram_bytes or 0 for gpu in sample.gpus}
+    gpus = tuple(
+        dataclasses.replace(
+            gpu,
+            vram_free_bytes=min(gpu.vram_free_bytes + held.get(gpu.index, 0), gpu.vram_total_bytes),
+        )
+        for gpu in machine.gpus
+    )
+    memory = machine.memory
+    # File pages of the weights count as available already.
+    available = memory.available_bytes + (sample.engine_anonymous_bytes or 0)
+    memory = dataclasses.replace(memory, available_bytes=min(available, memory.total_bytes))
+    return dataclasses.replace(machine, gpus=gpus, memory=memory)
 
 
 class Core:
@@ -108,7 +137,7 @@ class Core:
             self.bus,
             self.store,
             paths,
-            machine=lambda: self.machine.machine,
+            machine=self.machine_for_loads,
             forecast=forecast_load,
         )
         self.plans = self.engine.plans
@@ -116,7 +145,7 @@ class Core:
             self.io,
             self.bus,
             models=lambda: self.models.models,
-            machine=lambda: self.machine.machine,
+            machine=self.machine_for_loads,
             pricing=Pricing(self.engine.forecast, self.plans.arrange),
             steps_down=lambda: self.store.settings.engine.step_down,
             start=self.engine.start,
@@ -128,11 +157,18 @@ class Core:
             self.engine,
             lambda: answer_settings(self.store.settings.chat, self.engine.status.settings),
         )
+        self._engine_then: Sample | None = None
+        """What our engine held when the machine was last looked at."""
         self.monitor = MonitorService(self.io, self.bus, self._gpus)
         self.serve = ServeService(self.io, self.bus, self.store, self.engine)
         self._leave_bus = self.bus.subscribe(self._join)
         self._closing = threading.Lock()
         self._closed = False
+
+    def machine_for_loads(self) -> Machine | None:
+        """The machine as a start would find it, which ends an engine that runs first."""
+        machine = self.machine.machine
+        return machine if machine is None else without_engine(machine, self._engine_then)
 
     def start(self) -> None:
         """Look at the machine and the models, begin sampling. Returns at once."""
@@ -175,8 +211,11 @@ class Core:
         return self.engine.uses_gpus(LoadSettings(Path(), kind=kind, binary=binary))
 
     def _join(self, event: Event) -> None:
-        """The chat tells the monitor what the engine is doing."""
-        if isinstance(event, PrefillProgressed):
+        """The chat tells the monitor what the engine does, and that one tells what it holds."""
+        if isinstance(event, MachineProbed):
+            latest = self.monitor.history(FRESH_S)
+            self._engine_then = latest[-1] if latest else None
+        elif isinstance(event, PrefillProgressed):
             self.monitor.note_prefill(event.done_tokens, event.total_tokens)
         elif isinstance(event, TokensArrived):
             self.monitor.note_tokens_per_s(event.stats.decode_tokens_per_s)

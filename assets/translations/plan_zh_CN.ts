@@ -67,6 +67,22 @@
 <context>
     <name>AnswerPanel</name>
     <message>
+        <source>Checked by the engine</source>
+        <translation>已由引擎核对</translation>
+    </message>
+    <message>
+        <source>{build} would allocate the same, as its own dry run says.</source>
+        <translation>{build} 的试运行给出了相同的分配。</translation>
+    </message>
+    <message>
+        <source>The engine differs by {size}</source>
+        <translation>与引擎相差 {size}</translation>
+    </message>
+    <message>
+        <source>{build} would allocate otherwise, as its own dry run says.</source>
+        <translation>{build} 的试运行给出了不同的分配。</translation>
+    </message>
+    <message>
         <source>Estimate</source>
         <translation>估算</translation>
     </message>

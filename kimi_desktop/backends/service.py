@@ -51,7 +51,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.host_settings import threads_for
 from kimi_desktop.planner.plan_types import Wishes
-from kimi_desktop.planner.types import LoadForecast
+from kimi_desktop.planner.types import ExactCheck, LoadForecast
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +69,15 @@ class Forecast(Protocol):
         """Memory per device; ``uses_gpus`` False for an engine that was built without."""
 
 
+class ExactChecker(Protocol):
+    """Asks an engine build what a load would allocate (joined at the top)."""
+
+    async def __call__(
+        self, settings: LoadSettings, model: LocalModel, machine: Machine, forecast: LoadForecast
+    ) -> ExactCheck | None:
+        """The engine's own word beside the forecast; None where it cannot be asked."""
+
+
 class LlamaEngineService:
     """Owns the engine. Call ``close`` before the IO loop closes."""
 
@@ -81,6 +90,7 @@ class LlamaEngineService:
         *,
         machine: Callable[[], Machine | None],
         forecast: Forecast,
+        checker: ExactChecker | None = None,
         grace_s: float = GRACE_S,
     ) -> None:
         self._io = io
@@ -88,6 +98,7 @@ class LlamaEngineService:
         self._paths = paths
         self._machine = machine
         self._forecast = forecast
+        self._checker = checker
         self._grace_s = grace_s
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
         self._prober = Prober()
@@ -152,6 +163,10 @@ class LlamaEngineService:
             return LoadForecast(())
         return self._forecast(settings, model, machine, uses_gpus=self.uses_gpus(settings))
 
+    def check(self, settings: LoadSettings, model: LocalModel) -> Operation[ExactCheck | None]:
+        """Ask the engine itself what these settings would allocate; None where it cannot be."""
+        return self._io.submit(lambda: self._check(settings, model))
+
     def uses_gpus(self, settings: LoadSettings) -> bool:
         """The engine of these settings was built for GPUs; taken for true before it was asked."""
         if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
@@ -195,6 +210,13 @@ class LlamaEngineService:
     def close(self) -> None:
         """End the engine and wait for it. Not on the IO thread."""
         self.stop().result()
+
+    async def _check(self, settings: LoadSettings, model: LocalModel) -> ExactCheck | None:
+        machine = self._machine()
+        if self._checker is None or machine is None:
+            return None
+        forecast = self.forecast(settings, model)
+        return await self._checker(settings, model, machine, forecast)
 
     async def _start(self, settings: LoadSettings) -> EngineStatus:
         ready: asyncio.Future[EngineStatus] = asyncio.get_running_loop().create_future()

@@ -12,6 +12,9 @@ HOST = -1
 ALL_LAYERS = -1
 """``n_gpu_layers``: every block and the output."""
 
+AGREES_BYTES = 64 * 2**20
+"""A forecast that is off by no more than this was right: less than any reserve."""
+
 EVERY_BLOCK = 1_000_000
 """``n_cpu_moe``: the experts of every block."""
 
@@ -106,3 +109,20 @@ class LoadForecast:
     def fits(self) -> bool:
         """Nothing is over its total, by what is known."""
         return all(device.spare_bytes >= 0 for device in self.devices)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactCheck:
+    """What the engine itself says a load would allocate (a dry run: nothing is)."""
+
+    devices: tuple[DeviceMemory, ...]
+    """As a forecast has them, with the engine's weights, cache and compute buffers."""
+    largest_difference_bytes: int
+    """Between forecast and engine, of any buffer of any device; never negative."""
+    build: str
+    """"llama.cpp b11549"."""
+
+    @property
+    def agrees(self) -> bool:
+        """The forecast is as good as the engine's own word."""
+        return self.largest_difference_bytes <= AGREES_BYTES

@@ -40,7 +40,7 @@ from kimi_desktop.planner.offer_types import (
     PlannedFile,
 )
 from kimi_desktop.planner.plan_types import Profile, Wishes
-from kimi_desktop.planner.types import LoadForecast
+from kimi_desktop.planner.types import ExactCheck, LoadForecast
 from kimi_desktop.serve.types import ServeStatus, Snippet
 from kimi_desktop.ui.navigation import Navigation
 
@@ -150,6 +150,9 @@ class EngineService(Protocol):
 
     def uses_gpus(self, settings: LoadSettings) -> bool:
         """The engine of these settings was built for the GPUs of this machine."""
+
+    def check(self, settings: LoadSettings, model: LocalModel) -> Operation[ExactCheck | None]:
+        """Ask the engine itself what these settings would allocate; None where it cannot be."""
 
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
         """The command, for showing and copying (no key in it).

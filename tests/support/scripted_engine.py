@@ -25,7 +25,7 @@ from kimi_desktop.core import forecast_load
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.host_settings import threads_for
 from kimi_desktop.planner.plan_types import Wishes
-from kimi_desktop.planner.types import DeviceMemory, LoadForecast
+from kimi_desktop.planner.types import DeviceMemory, ExactCheck, LoadForecast
 from tests.support import scripted_data as data
 from tests.support.scripted_desk import Desk
 
@@ -45,6 +45,7 @@ class ScriptedEngine:
         self.log = "llama_model_load: loading\nserver is listening\n"
         self.start_error: KimiError | None = None
         self.gpu_build = True
+        self.exact_check: ExactCheck | None = None
         self.command_error: KimiError | None = None
 
     def set_status(self, status: EngineStatus) -> None:
@@ -135,6 +136,12 @@ class ScriptedEngine:
             )
         )
         return LoadForecast(tuple(devices))
+
+    def check(self, settings: LoadSettings, model: LocalModel) -> Operation[ExactCheck | None]:
+        found = self.exact_check
+        if found is not None and is_plannable(model):
+            found = dataclasses.replace(found, devices=self.forecast(settings, model).devices)
+        return self._desk.operation("engine.check", found, settings, model)
 
     def uses_gpus(self, settings: LoadSettings) -> bool:
         return self.gpu_build

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from kimi_desktop.backends.types import PlanWords, PricedLoad
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import describe_error
+from kimi_desktop.base.units import format_gib
+from kimi_desktop.planner.types import ExactCheck
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.plan.change_list import ChangeList
 from kimi_desktop.ui.plan.command_view import CommandView
@@ -54,6 +56,9 @@ class AnswerPanel(QWidget):
         self._answer: Answer | None = None
         self.chip = Chip()
         self.estimate = Chip()
+        self.checked = Chip()
+        self.checked.hide()
+        self._check: ExactCheck | None = None
         self.start = Button(kind=ButtonKind.PRIMARY, icon="play")
         self.anyway = CheckBox()
         self.failure = QVBoxLayout()
@@ -99,6 +104,22 @@ class AnswerPanel(QWidget):
             self.anyway.setChecked(False)
         self._show_start()
 
+    def show_check(self, check: ExactCheck | None) -> None:
+        """What the engine itself says about the plan shown; None = it was not asked."""
+        self._check = check
+        self.checked.setVisible(check is not None)
+        if check is None:
+            return
+        if check.agrees:
+            self.checked.show_verdict(Verdict.CHECKED, self.tr("Checked by the engine"))
+            tip = self.tr("{build} would allocate the same, as its own dry run says.")
+        else:
+            word = self.tr("The engine differs by {size}")
+            size = format_gib(check.largest_difference_bytes)
+            self.checked.show_verdict(Verdict.WARN, word.format(size=size))
+            tip = self.tr("{build} would allocate otherwise, as its own dry run says.")
+        self.checked.setToolTip(tip.format(build=check.build))
+
     def retranslate(self) -> None:
         """Set the words; the page shows its answer again."""
         self.estimate.show_verdict(Verdict.UNKNOWN, self.tr("Estimate"))
@@ -107,6 +128,7 @@ class AnswerPanel(QWidget):
         self.command.set_label(self.tr("Command line"))
         self.changes_title.setText(self.tr("What helps"))
         self.reasons.retranslate()
+        self.show_check(self._check)
         self._show_copy()
         self._show_start()
 
@@ -115,6 +137,7 @@ class AnswerPanel(QWidget):
         head.setSpacing(8)
         head.addWidget(self.chip)
         head.addWidget(self.estimate)
+        head.addWidget(self.checked)
         head.addStretch(1)
         head.addWidget(self.start)
         forecast = QVBoxLayout(self._forecast)

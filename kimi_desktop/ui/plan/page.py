@@ -22,6 +22,7 @@ from kimi_desktop.ui.language import language
 from kimi_desktop.ui.model_picker import select_model
 from kimi_desktop.ui.plan import choices
 from kimi_desktop.ui.plan.answer_panel import Answer, AnswerPanel
+from kimi_desktop.ui.plan.checking import Checking
 from kimi_desktop.ui.plan.choice_panel import ChoicePanel
 from kimi_desktop.ui.plan.choices import Family
 from kimi_desktop.ui.plan.placement_box import AUTO
@@ -42,6 +43,7 @@ class PlanPage(QWidget):
         self._bridge = bridge
         self._families: tuple[Family, ...] = ()
         self.planning = Planning(bridge, self)
+        self.checking = Checking(bridge, self)
         self.choices = ChoicePanel()
         self.answer = AnswerPanel()
         self.failure = EngineFailurePanel(bridge, here="plan")
@@ -72,11 +74,13 @@ class PlanPage(QWidget):
         """A plan needs to know the machine."""
         super().showEvent(event)
         self._show_empty()
+        self._want_check()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """What was chosen holds for the next start, wherever it is pressed."""
         super().hideEvent(event)
         self.planning.keep()
+        self.checking.drop()
 
     def retranslate(self) -> None:
         """Set the words."""
@@ -201,6 +205,7 @@ class PlanPage(QWidget):
         panel.placement.engine_choice_wanted.connect(lambda: go.show_page("settings"))
         planning.changed.connect(self._show_plan)
         planning.sibling_priced.connect(self._on_sibling)
+        self.checking.found.connect(self.answer.show_check)
         self.answer.start_wanted.connect(self._on_start)
         self.answer.change_wanted.connect(self._on_change)
         self.empty.button.clicked.connect(self._on_empty_button)
@@ -251,6 +256,13 @@ class PlanPage(QWidget):
             self.choices.quantizations.show_priced(model, planning.priced)
         self._show_failure()
         self._show_answer()
+        self._want_check()
+
+    def _want_check(self) -> None:
+        """Only what is looked at is asked about."""
+        planning = self.planning
+        if planning.model is not None and planning.priced is not None and self.isVisible():
+            self.checking.want(planning.settings, planning.model)
 
     def _show_answer(self) -> None:
         planning, services = self.planning, self._bridge.services

@@ -19,6 +19,7 @@ from kimi_desktop.models.types import ModelState
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import Profile, Wishes
+from kimi_desktop.planner.types import ExactCheck
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.plan.page import PlanPage
@@ -572,6 +573,64 @@ def test_without_an_engine_it_says_so_in_place_of_the_command(page, planned):
     planned.engine.command_error = None
     page.choices.context.set_value(1)
     assert page.answer.command.isVisible()
+
+
+# the engine's own word
+
+
+def same(**changes) -> ExactCheck:
+    return dataclasses.replace(ExactCheck((), 0, "llama.cpp b11549"), **changes)
+
+
+def test_the_engines_own_word_stands_beside_the_forecast(page, planned, qtbot):
+    assert not page.answer.checked.isVisible()
+    planned.engine.exact_check = same()
+    page.choices.placement.expert_layers.set_value(60)
+    asked = planned.desk.called("engine.check")
+    qtbot.waitUntil(page.answer.checked.isVisible)
+    assert planned.desk.called("engine.check") == asked + 1
+    assert page.answer.checked.text() == "Checked by the engine"
+    assert page.answer.checked.verdict is Verdict.CHECKED
+    assert "llama.cpp b11549" in page.answer.checked.toolTip()
+
+    planned.engine.exact_check = same(largest_difference_bytes=300 * 2**20)
+    page.choices.context.set_value(0)
+    assert not page.answer.checked.isVisible()
+    qtbot.waitUntil(page.answer.checked.isVisible)
+    assert page.answer.checked.text() == "The engine differs by 0.29 GiB"
+    assert page.answer.checked.verdict is Verdict.WARN
+
+
+def test_an_engine_that_cannot_be_asked_gets_no_badge(page, planned, qtbot):
+    page.choices.context.set_value(0)
+    deliver()
+    asked = planned.desk.called("engine.check")
+    qtbot.waitUntil(lambda: planned.desk.called("engine.check") > asked)
+    deliver()
+    assert not page.answer.checked.isVisible()
+
+
+def test_a_move_cancels_the_question_and_its_answer_comes_too_late(page, planned, qtbot):
+    planned.desk.hold.add("engine.check")
+    planned.engine.exact_check = same()
+    page.choices.placement.expert_layers.set_value(60)
+    asked = planned.desk.called("engine.check")
+    qtbot.waitUntil(lambda: planned.desk.called("engine.check") > asked)
+    operation = page.checking._operation
+    page.choices.placement.expert_layers.set_value(59)
+    assert operation.cancelled
+    deliver()
+    assert not page.answer.checked.isVisible()
+
+
+def test_nobody_asks_about_a_page_that_is_not_shown(page, planned, qtbot):
+    page.choices.placement.expert_layers.set_value(60)
+    page.hide()
+    asked = planned.desk.called("engine.check")
+    qtbot.wait(700)
+    assert planned.desk.called("engine.check") == asked
+    page.show()
+    qtbot.waitUntil(lambda: planned.desk.called("engine.check") > asked)
 
 
 # the frame
