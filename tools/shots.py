@@ -50,6 +50,7 @@ from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
 from kimi_desktop.base.errors import BackendError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
 from kimi_desktop.machine.types import Machine  # noqa: E402
+from kimi_desktop.planner.types import ExactCheck  # noqa: E402
 from kimi_desktop.ui.bridge import Bridge  # noqa: E402
 from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
 from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
@@ -66,6 +67,8 @@ from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: 
 from tools.component_sheet import ComponentSheet  # noqa: E402
 
 SETTLE_S = 0.2
+SEARCH_S = 1.0
+"""Until a plan, its siblings, its changes and the engine's own word are there."""
 NORMAL, LARGE = QSize(1280, 800), QSize(1920, 1080)
 
 
@@ -113,9 +116,9 @@ class Studio:
         """It was asked for, or everything was."""
         return not self._wanted or any(name.startswith(wish) for wish in self._wanted)
 
-    def settle(self) -> None:
+    def settle(self, seconds: float = SETTLE_S) -> None:
         """Let layouts, queued signals and the timers of a streaming answer come to rest."""
-        end = time.monotonic() + SETTLE_S
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.app.processEvents()
             time.sleep(0.005)
@@ -179,7 +182,11 @@ def shoot_pages(studio: Studio, look: Look) -> None:
             services = lived_in(studio.home(), zh=look.chinese, real=True)
             if name == "serve":
                 services.serve.switch_on()
+            if name == "plan":
+                services.engine.exact_check = ExactCheck((), 0, "llama.cpp b11549")
             with studio.window(services, look, name, size) as (window, bridge):
+                if name == "plan":  # what one change would bring is looked for afterwards
+                    studio.settle(SEARCH_S)
                 if name == "chat":
                     bridge.navigation.open_chat(services.chats.chats()[0].id)
                     _answering(services, look)
@@ -269,8 +276,7 @@ def shoot_plan(studio: Studio, look: Look) -> None:
                         {"detail": "GPU 0, 5,648 MiB could not be allocated"},
                     )
                     services.engine.set_failed(services.models.models[1], error)
-                for _ in range(3):  # until the other quantizations have their verdicts
-                    studio.settle()
+                studio.settle(SEARCH_S)
                 studio.take(window, f"{name}{suffix}", look)
 
 

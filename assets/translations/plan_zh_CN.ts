@@ -99,6 +99,10 @@
         <translation>可行的办法</translation>
     </message>
     <message>
+        <source>If you change one thing</source>
+        <translation>只改一项</translation>
+    </message>
+    <message>
         <source>No forecast</source>
         <translation>暂无预测</translation>
     </message>

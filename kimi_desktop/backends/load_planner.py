@@ -12,9 +12,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from kimi_desktop.backends.defaults import default_settings, is_plannable
+from kimi_desktop.backends.defaults import default_settings, is_plannable, usual_plan
 from kimi_desktop.backends.placed import gpus_of, launch_of_settings, settings_of
-from kimi_desktop.backends.plan_words import OFFER, plan_words
+from kimi_desktop.backends.plan_changes import Planned, plan_changes
+from kimi_desktop.backends.plan_words import OFFER, change_words, plan_words
 from kimi_desktop.backends.remembered import (
     PLACES,
     auto_entry_of,
@@ -23,7 +24,14 @@ from kimi_desktop.backends.remembered import (
     is_auto,
     wishes_of,
 )
-from kimi_desktop.backends.types import LoadSettings, PlanChoices, PlanWords, PricedLoad
+from kimi_desktop.backends.types import (
+    LoadSettings,
+    PlanChange,
+    PlanChoices,
+    PlanWords,
+    PricedLoad,
+    Remedial,
+)
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
@@ -174,6 +182,21 @@ class LoadPlanner:
         wanted = self._for_engine(wishes, priced.settings)
         return self._io.pool(self._search_remedies, priced, model, wanted, tuple(others), machine)
 
+    def find_changes(
+        self, priced: PricedLoad, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel]
+    ) -> Operation[tuple[PlanChange, ...]]:
+        """What would be if one thing of a plan that fits were another.
+
+        Args:
+            priced: from ``find``, with ``wishes``.
+            model: what is planned.
+            wishes: of the user.
+            others: models of the same family.
+        """
+        machine = self._machine()
+        wanted = self._for_engine(wishes, priced.settings)
+        return self._io.pool(self._search_changes, priced, model, wanted, tuple(others), machine)
+
     def price(self, settings: LoadSettings, model: LocalModel, profile: Profile) -> PricedLoad:
         """What is forecast of settings as they are.
 
@@ -221,13 +244,14 @@ class LoadPlanner:
 
     def quality(self, model: LocalModel, language: Language) -> str:
         """What its quantization does to the answers, as far as the catalogue knows; else ""."""
-        entry = catalogued(model)
-        if entry is None or model.facts is None:
-            return ""
-        item = entry.quantization(model.facts.quantization)
-        if item is None or item.quality is None:
-            return ""
-        return message(f"forecast.quality.{item.quality.value}", language)
+        quality = _quality(model)
+        return message(f"forecast.quality.{quality}", language) if quality else ""
+
+    def change_words(
+        self, changes: Sequence[PlanChange], priced: PricedLoad, language: Language
+    ) -> tuple[Remedial, ...]:
+        """What changes of a plan would bring, in words."""
+        return tuple(change_words(each, priced, language) for each in changes)
 
     def words(self, priced: PricedLoad, language: Language) -> PlanWords:
         """A priced load in words."""
@@ -291,6 +315,26 @@ class LoadPlanner:
             priced, plan=dataclasses.replace(priced.plan, alternatives=found)
         )
 
+    def _search_changes(
+        self,
+        priced: PricedLoad,
+        model: LocalModel,
+        wishes: Wishes,
+        others: Sequence[LocalModel],
+        machine: Machine | None,
+    ) -> tuple[PlanChange, ...]:
+        shape, known = self._known(model, machine)
+        siblings = [
+            Planned(each, shape_of(each.facts), _quality(each))
+            for each in others
+            if each.id != model.id and each.facts is not None and is_plannable(each)
+        ]
+
+        def search(target: ModelShape, other: Wishes) -> Plan:
+            return usual_plan(target, known, other)
+
+        return plan_changes(Planned(model, shape), priced.plan, wishes, siblings, search)
+
     def _note_found(self, settings: LoadSettings, wishes: Wishes) -> None:
         with self._lock:
             self._found[settings] = wishes
@@ -302,6 +346,14 @@ class LoadPlanner:
 def catalogued(model: LocalModel) -> CatalogueModel | None:
     """What the catalogue has of a local model, found by its name."""
     return shipped_catalogue().find(model.family)
+
+
+def _quality(model: LocalModel) -> str:
+    entry = catalogued(model)
+    if entry is None or model.facts is None:
+        return ""
+    item = entry.quantization(model.facts.quantization)
+    return item.quality.value if item is not None and item.quality is not None else ""
 
 
 def _siblings(model: LocalModel, others: Sequence[LocalModel]) -> list[Sibling]:

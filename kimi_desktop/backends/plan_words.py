@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kimi_desktop.backends.types import PlanWords, PricedLoad, Remedial
+from kimi_desktop.backends.types import PlanChange, PlanWords, PricedLoad, Remedial
 from kimi_desktop.base.errors import Param
 from kimi_desktop.base.messages import Language, message
-from kimi_desktop.base.units import format_tokens_per_s
+from kimi_desktop.base.units import format_gib, format_tokens_per_s
 from kimi_desktop.planner.limits import limit_sentence
 from kimi_desktop.planner.offer_words import fit_word
 from kimi_desktop.planner.plan_types import Alternative, Remedy
@@ -47,3 +47,44 @@ def _remedial(alternative: Alternative, language: Language) -> Remedial:
         model_id="" if is_offer else alternative.sibling,
         offer_id=alternative.sibling.removeprefix(OFFER) if is_offer else "",
     )
+
+
+SAME = 0.01
+"""Speeds that differ by less are the same."""
+
+
+def change_words(change: PlanChange, priced: PricedLoad, language: Language) -> Remedial:
+    """What a change of a plan would bring.
+
+    Args:
+        change: from ``plan_changes``.
+        priced: the plan that it changes.
+        language: of the words.
+    """
+    title = message(f"plan.change.{change.remedy.value}", language, **change.params)
+    gain = change.speed_ratio - 1
+    if abs(gain) < SAME:
+        speed = message("plan.change.same_speed", language)
+    else:
+        rate = format_tokens_per_s(abs(gain) * priced.speed.decode_tps.likely, language)
+        speed = f"{'+' if gain > 0 else '−'}{rate}"
+    return Remedial(title, _effect(change, language), speed, change.wishes, change.model_id)
+
+
+def _effect(change: PlanChange, language: Language) -> str:
+    """The weightiest of what changes."""
+    if change.file_change_bytes:
+        kind = "smaller" if change.file_change_bytes < 0 else "larger"
+        text = message(f"plan.change.file.{kind}", language, **change.params)
+        if quality := change.params.get("quality"):
+            said = message(f"forecast.quality.{quality}", language)
+            text = message("plan.change.file.quality", language, file=text, quality=said)
+        return text
+    if change.experts_moved:
+        kind = "in" if change.experts_moved > 0 else "out"
+        count = abs(change.experts_moved)
+        many = "one" if count == 1 else "many"
+        return message(f"plan.change.experts.{kind}.{many}", language, count=count)
+    kind = "more" if change.spare_change_bytes >= 0 else "less"
+    size = format_gib(abs(change.spare_change_bytes))
+    return message(f"plan.change.spare.{kind}", language, size=size)

@@ -8,10 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.errors import KimiError, Param
 from kimi_desktop.base.events import Event
 from kimi_desktop.planner.limits import SpeedLimits
-from kimi_desktop.planner.plan_types import LoadMode, Numa, Plan, Wishes
+from kimi_desktop.planner.plan_types import LoadMode, Numa, Plan, Remedy, Wishes
 from kimi_desktop.planner.speed_types import Band, SpeedForecast
 
 
@@ -111,6 +111,27 @@ class Remedial:
     """Take this model of the library instead."""
     offer_id: str = ""
     """Download this file instead: "owner/name:QUANTIZATION"."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """What would be if one thing of a plan were another."""
+
+    remedy: Remedy
+    """What kind of change: cache type, context, quantization."""
+    params: Mapping[str, Param]
+    wishes: Wishes
+    """Plan with these."""
+    model_id: str
+    """Another quantization to take, or ""."""
+    experts_moved: int
+    """Expert layers that come to the GPUs; negative: that leave them."""
+    spare_change_bytes: int
+    """More memory left on the GPUs (in RAM where there are none)."""
+    file_change_bytes: int
+    """More to read and store."""
+    speed_ratio: float
+    """Of decoding, then to now."""
 
 
 @dataclass(frozen=True, slots=True)

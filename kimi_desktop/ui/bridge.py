@@ -18,9 +18,11 @@ from kimi_desktop.backends.types import (
     EngineStatus,
     Leftover,
     LoadSettings,
+    PlanChange,
     PlanChoices,
     PlanWords,
     PricedLoad,
+    Remedial,
 )
 from kimi_desktop.base.errors import SettingsError
 from kimi_desktop.base.events import Event, EventBus
@@ -212,6 +214,16 @@ class PlanService(Protocol):
 
         ``wishes`` are the user's settings as wishes, the layers included.
         """
+
+    def find_changes(
+        self, priced: PricedLoad, model: LocalModel, wishes: Wishes, others: Sequence[LocalModel]
+    ) -> Operation[tuple[PlanChange, ...]]:
+        """What would be if one thing of a found plan that fits were another."""
+
+    def change_words(
+        self, changes: Sequence[PlanChange], priced: PricedLoad, language: Language
+    ) -> tuple[Remedial, ...]:
+        """What changes of a plan would bring, in words."""
 
     def price(self, settings: LoadSettings, model: LocalModel, profile: Profile) -> PricedLoad:
         """What is forecast of settings as they are; the profile says what should stay free.

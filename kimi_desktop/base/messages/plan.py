@@ -333,4 +333,19 @@ TEXTS: dict[str, Text] = {
     "plan.change.spread.detail": Text(
         "the same layers, split otherwise over the GPUs", "层数不变，在各 GPU 间重新分配"
     ),
+    # what a change of one thing would bring
+    "plan.change.same_speed": Text("same speed", "速度不变"),
+    "plan.change.file.smaller": Text("{size} less to read and store", "读取和存储减少 {size}"),
+    "plan.change.file.larger": Text("{size} more to read and store", "读取和存储增加 {size}"),
+    "plan.change.file.quality": Text("{file} · {quality}", "{file} · {quality}"),
+    "plan.change.experts.in.one": Text("one more expert layer on the GPU", "显存中多 1 个专家层"),
+    "plan.change.experts.in.many": Text(
+        "{count} more expert layers on the GPU", "显存中多 {count} 个专家层"
+    ),
+    "plan.change.experts.out.one": Text("one more expert layer in RAM", "内存中多 1 个专家层"),
+    "plan.change.experts.out.many": Text(
+        "{count} more expert layers in RAM", "内存中多 {count} 个专家层"
+    ),
+    "plan.change.spare.more": Text("{size} more stays free", "多剩余 {size}"),
+    "plan.change.spare.less": Text("{size} less stays free", "少剩余 {size}"),
 }

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from kimi_desktop.backends.types import PlanWords, PricedLoad
+from kimi_desktop.backends.types import PlanWords, PricedLoad, Remedial
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.units import format_gib
@@ -37,6 +37,8 @@ class Answer:
     priced: PricedLoad | None
     """None: there is no forecast, and ``error`` says why."""
     words: PlanWords | None
+    changes: tuple[Remedial, ...]
+    """What would be if one thing were another."""
     error: KimiError | None
     command: tuple[str, ...]
     command_error: KimiError | None
@@ -74,6 +76,9 @@ class AnswerPanel(QWidget):
         self.no_command = Label(tone="bad", wrap=True)
         self.no_command.hide()
         self.copy = Button(icon="copy", small=True)
+        self.what_if_title = Heading()
+        self.what_if = ChangeList()
+        self._what_if = QWidget()
         self.reasons = Reasons()
         self._forecast = QWidget()
         """What needs a forecast."""
@@ -85,6 +90,7 @@ class AnswerPanel(QWidget):
         self.anyway.toggled.connect(self._show_start)
         self.copy.clicked.connect(self._on_copy)
         self.changes.chosen.connect(self.change_wanted)
+        self.what_if.chosen.connect(self.change_wanted)
         self._copied.timeout.connect(self._show_copy)
         self.retranslate()
 
@@ -99,6 +105,8 @@ class AnswerPanel(QWidget):
             self._show_priced(priced, words)
         else:
             self._show_none(answer.error)
+        self.what_if.show_changes(answer.changes)
+        self._what_if.setVisible(bool(answer.changes))
         self._show_command(answer)
         if before is None or before.model_id != answer.model_id:
             self.anyway.setChecked(False)
@@ -127,6 +135,7 @@ class AnswerPanel(QWidget):
         self._command_title.setText(self.tr("Command line"))
         self.command.set_label(self.tr("Command line"))
         self.changes_title.setText(self.tr("What helps"))
+        self.what_if_title.setText(self.tr("If you change one thing"))
         self.reasons.retranslate()
         self.show_check(self._check)
         self._show_copy()
@@ -150,6 +159,12 @@ class AnswerPanel(QWidget):
         forecast.addWidget(Divider())
         forecast.addWidget(self.speed)
         forecast.addWidget(Divider())
+        what_if = QVBoxLayout(self._what_if)
+        what_if.setContentsMargins(0, 0, 0, 0)
+        what_if.setSpacing(8)
+        what_if.addWidget(Divider())
+        what_if.addWidget(self.what_if_title)
+        what_if.addWidget(self.what_if)
         command_head = QHBoxLayout()
         command_head.addWidget(self._command_title)
         command_head.addStretch(1)
@@ -168,6 +183,7 @@ class AnswerPanel(QWidget):
         layout.addLayout(command_head)
         layout.addWidget(self.command)
         layout.addWidget(self.no_command)
+        layout.addWidget(self._what_if)
         layout.addWidget(self.reasons)
         layout.addStretch(1)
 

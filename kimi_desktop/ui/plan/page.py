@@ -280,7 +280,16 @@ class PlanPage(QWidget):
         running = settings is not None and status.settings == settings and status.state in ALIVE
         words = services.plans.words(priced, language()) if priced is not None else None
         self.answer.show_answer(
-            Answer(model.id, priced, words, planning.error, command, error, running)
+            Answer(
+                model.id,
+                priced,
+                words,
+                services.plans.change_words(planning.changes, priced, language()) if priced else (),
+                planning.error,
+                command,
+                error,
+                running,
+            )
         )
 
     def _show_failure(self) -> None:

@@ -15,7 +15,13 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from kimi_desktop.backends.types import LoadSettings, PlanChoices, PricedLoad, Remedial
+from kimi_desktop.backends.types import (
+    LoadSettings,
+    PlanChange,
+    PlanChoices,
+    PricedLoad,
+    Remedial,
+)
 from kimi_desktop.base.errors import KimiError, PlanError, SettingsError
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.plan_types import Profile, Wishes
@@ -24,7 +30,7 @@ from kimi_desktop.ui.latest import LatestOnly
 from kimi_desktop.ui.plan import choices as steps
 
 REST_MS = 300
-"""After the last move: what helps is looked for."""
+"""After the last move: what helps, or what one change would bring, is looked for."""
 KEEP_MS = 1000
 """After the last change: the choices are kept for the next time."""
 SIBLINGS_MS = 120
@@ -44,6 +50,8 @@ class Planning(QObject):
         self.choices = PlanChoices(Wishes())
         self.priced: PricedLoad | None = None
         """The newest forecast; of an older wish while a search runs."""
+        self.changes: tuple[PlanChange, ...] = ()
+        """What would be if one thing of the planner's plan were another."""
         self.error: KimiError | None = None
         """Why there is no forecast."""
         self._fallback: LoadSettings | None = None
@@ -230,6 +238,7 @@ class Planning(QObject):
         assert model is not None  # callers have one
         self._idle.stop()
         self._rest.stop()
+        self.changes = ()
         self._unpriced = deque(each for each in self._family if each.id != model.id)
         plans = self._bridge.services.plans
         if self.choices.settings is None:
@@ -254,6 +263,7 @@ class Planning(QObject):
         if model is self.model and self.is_auto:
             self.priced, self.error = priced, None
             self._idle.start()
+            self._rest.start()
             self.changed.emit()
 
     def _on_not_found(self, model: LocalModel, error: BaseException) -> None:
@@ -271,7 +281,10 @@ class Planning(QObject):
 
     def _find_help(self) -> None:
         model, priced = self.model, self.priced
-        if model is None or priced is None or model.facts is None or self.is_auto:
+        if model is None or priced is None or model.facts is None:
+            return
+        if self.is_auto:
+            self._find_changes(model, priced)
             return
         wishes = steps.wishes_of(priced, self.choices.wishes.profile, model.facts)
         plans = self._bridge.services.plans
@@ -280,6 +293,22 @@ class Planning(QObject):
             partial(self._on_helped, priced),
             self._bridge.navigation.report,
         )
+
+    def _find_changes(self, model: LocalModel, priced: PricedLoad) -> None:
+        if priced.plan.fits and not self._search.is_busy:
+            wishes = self.choices.wishes
+            self._help.ask(
+                partial(
+                    self._bridge.services.plans.find_changes, priced, model, wishes, self._family
+                ),
+                partial(self._on_changes, priced),
+                self._bridge.navigation.report,
+            )
+
+    def _on_changes(self, asked: PricedLoad, changes: tuple[PlanChange, ...]) -> None:
+        if self.priced is asked and self.is_auto:
+            self.changes = changes
+            self.changed.emit()
 
     def _on_helped(self, asked: PricedLoad, helped: PricedLoad) -> None:
         if self.priced is asked:

@@ -301,6 +301,23 @@ def test_what_is_missing_comes_with_ways_out(page, planned, qtbot):
     assert page.choices.quantizations.row(planned.models.models[0].id).isChecked()
 
 
+def test_what_one_change_would_bring_is_one_press_away(page, planned, qtbot):
+    def titles() -> list[str]:
+        return [row.change.title for row in page.answer.what_if.rows()]
+
+    qtbot.waitUntil(lambda: "KV q8_0" in titles())
+    assert titles() == ["KV q8_0", "Context 64K", "Context 16K", "Q2_K", "Q4_K_M"]
+    [longer] = [row for row in page.answer.what_if.rows() if row.change.title == "Context 64K"]
+    longer.click()
+    deliver()
+    assert page.planning.is_auto
+    assert page.planning.settings.context == 65_536
+    assert titles() == []
+    qtbot.waitUntil(lambda: "Context 128K" in titles())
+    page.choices.placement.expert_layers.set_value(60)
+    assert titles() == []
+
+
 # models
 
 

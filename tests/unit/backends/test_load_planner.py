@@ -13,7 +13,7 @@ from kimi_desktop.backends.defaults import plain_settings
 from kimi_desktop.backends.load_planner import LoadPlanner
 from kimi_desktop.backends.placed import settings_of
 from kimi_desktop.backends.remembered import entry_of
-from kimi_desktop.backends.types import EngineKind, LoadSettings, PlanChoices
+from kimi_desktop.backends.types import EngineKind, LoadSettings, PlanChange, PlanChoices
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.settings import SettingsStore
@@ -32,6 +32,7 @@ from tests.support.scripted_plans import DeskPool
 FOLDER = Path("/models")
 KIMI = real_model(FOLDER, "kimi-k2.6.q4_x")
 SMALLER = real_model(FOLDER, "kimi-k2.6.q2_k")
+LARGER = real_model(FOLDER, "kimi-k2.6.q4_k_m")
 LLAMA = real_model(FOLDER, "llama-3.1-8b.q4_k_m", "Llama 3.1 8B")
 TWO = machine(gpus=(gpu(0, 24), gpu(1, 96)))
 
@@ -236,6 +237,71 @@ def test_what_does_not_fit_comes_with_ways_out_that_fit(bench: Bench) -> None:
     offer = next(each for each in words.remedies if each.offer_id)
     assert offer.offer_id == "unsloth/Kimi-K2.6-GGUF:UD-Q2_K_XL"
     assert offer.detail == "not downloaded yet: 340 GB (316.6 GiB in memory)"
+
+
+def test_what_one_change_would_bring_is_what_it_brings(bench: Bench) -> None:
+    wishes = Wishes(Profile.BALANCED)
+    family = (KIMI, SMALLER, LARGER)
+    priced = bench.planner.find(KIMI, wishes, family).result()
+    changes = bench.planner.find_changes(priced, KIMI, wishes, family).result()
+    words = bench.planner.change_words(changes, priced, Language.EN)
+    assert [each.title for each in words] == [
+        "KV q8_0", "Context 128K", "Context 32K", "Q2_K", "Q4_K_M",
+    ]  # fmt: skip
+    models = {model.id: model for model in family}
+    now = priced.plan
+    for change, said in zip(changes, words, strict=True):
+        model = models.get(change.model_id, KIMI)
+        then = bench.planner.find(model, change.wishes).result().plan
+        assert then.fits
+        assert change.experts_moved == len(now.experts_in_ram) - len(then.experts_in_ram)
+        assert change.speed_ratio == pytest.approx(now.seconds_per_token / then.seconds_per_token)
+        assert said.speed == "same speed" or said.speed[0] == (
+            "+" if change.speed_ratio > 1 else "−"
+        )
+        assert said.wishes == change.wishes
+    smaller = words[3]
+    assert smaller.model_id == SMALLER.id
+    assert smaller.detail == "211 GB less to read and store"
+    assert words[0].wishes is not None
+    assert words[0].wishes.context == now.placement.context
+
+
+def test_a_change_after_which_it_does_not_fit_is_not_offered(bench: Bench) -> None:
+    bench.site = machine(gpus=(gpu(0, 24),))
+    priced = bench.planner.find(KIMI, Wishes(context=65_536)).result()
+    assert priced.plan.fits
+    changes = bench.planner.find_changes(priced, KIMI, Wishes(context=65_536), ()).result()
+    for change in changes:
+        assert bench.planner.find(KIMI, change.wishes).result().plan.fits
+    longest = bench.planner.find(KIMI, Wishes(context=262_144)).result()
+    if longest.plan.fits:
+        more = bench.planner.find_changes(longest, KIMI, Wishes(context=262_144), ()).result()
+        assert all(change.wishes.context != 524_288 for change in more)
+
+
+@pytest.mark.parametrize("language", list(Language))
+@pytest.mark.parametrize(
+    ("moved", "spare", "en"),
+    [
+        (1, 0, "one more expert layer on the GPU"),
+        (-3, 0, "3 more expert layers in RAM"),
+        (0, 2**31, "2.00 GiB more stays free"),
+        (0, -(2**30), "1.00 GiB less stays free"),
+    ],
+)
+def test_changes_in_words(
+    bench: Bench, language: Language, moved: int, spare: int, en: str
+) -> None:
+    priced = bench.planner.find(KIMI, Wishes()).result()
+    change = PlanChange(
+        Remedy.CONTEXT, {"context": "8K"}, Wishes(), "", moved, spare, 0, speed_ratio=0.5
+    )
+    [said] = bench.planner.change_words([change], priced, language)
+    assert said.detail
+    assert said.speed.startswith("−")
+    if language is Language.EN:
+        assert said.detail == en
 
 
 def test_quality_is_the_catalogues(bench: Bench) -> None:
