@@ -113,6 +113,13 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     serve = verb("serve", _serve)
     serve.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     serve.add_argument("--port", type=_port, metavar="N", help=say("serve.port"))
+    serve.add_argument("--lan", nargs="?", const="", metavar="ADDRESS", help=say("serve.lan"))
+    serve.add_argument("--local", action="store_true", help=say("serve.local"))
+    serve.add_argument(
+        "--profile", choices=[profile.value for profile in Profile], help=say("plan.profile")
+    )
+    serve.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
+    serve.add_argument("--unit", action="store_true", help=say("serve.unit"))
     return parser
 
 
@@ -303,10 +310,45 @@ def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
 
 
 def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
-    from kimi_desktop.terminal import serve  # noqa: PLC0415
+    from kimi_desktop.terminal import ServeOptions, lan_address, serve  # noqa: PLC0415
 
+    address = None if options.lan is None else lan_address(options.lan)
+    if options.local:
+        address = ""
+    if options.unit:
+        return _write_unit(options, address, language)
     _log(paths)
-    return serve(paths, language, wanted=options.model, port=options.port, json_output=options.json)
+    wishes = ServeOptions(
+        port=options.port,
+        address=address,
+        profile=Profile(options.profile) if options.profile else None,
+        context=options.ctx,
+    )
+    return serve(paths, language, wanted=options.model, options=wishes, json_output=options.json)
+
+
+def _write_unit(options: argparse.Namespace, address: str | None, language: Language) -> int:
+    from kimi_desktop.serve.unit import UNIT_NAME, write_unit  # noqa: PLC0415
+
+    words = [sys.executable, "-m", "kimi_desktop", "serve"]
+    if options.model:  # the unit runs in another folder
+        is_file = Path(options.model).is_file()
+        words.append(str(Path(options.model).resolve()) if is_file else options.model)
+    for flag, value in (
+        ("--port", options.port),
+        ("--profile", options.profile),
+        ("--ctx", options.ctx),
+    ):
+        words += [flag, str(value)] if value is not None else []
+    if address is not None:
+        words += ["--lan", address] if address else ["--local"]
+    file = write_unit(words)
+    if options.json:
+        sys.stdout.write(json.dumps({"unit": str(file), "command": words}) + "\n")
+    else:
+        text = message("cli.serve.unit_written", language, path=str(file), name=UNIT_NAME)
+        sys.stdout.write(text + "\n")
+    return 0
 
 
 def _log(paths: AppPaths) -> None:

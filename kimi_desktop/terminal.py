@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
 
-from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError
+from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError, ServeError
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.terminal import TerminalChat
@@ -18,20 +22,32 @@ from kimi_desktop.core import Core
 from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.types import LocalModel, default_model
 from kimi_desktop.planner.cache import kv_bytes_per_token
+from kimi_desktop.planner.plan_types import Profile
+from kimi_desktop.serve.network import lan_addresses
 
 POLL_S = 0.2
 
 
 @contextmanager
 def running_core(paths: AppPaths) -> Iterator[Core]:
-    """The services, started and closed; the machine has been looked at."""
+    """The services, started and closed; the machine has been looked at.
+
+    SIGTERM ends them as Ctrl+C does: services and closing sessions send no other signal.
+    """
     core = Core(paths)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)
     try:
         core.start()
         core.machine.probe().result()
         yield core
     finally:
         core.close()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise KeyboardInterrupt
 
 
 def find_model(core: Core, wanted: str | None) -> LocalModel:
@@ -73,34 +89,44 @@ def chat(
         return talk.run(prompt)
 
 
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How to serve; None = as it was chosen in the window."""
+
+    port: int | None = None
+    address: str | None = None
+    """Of this machine in a local network; "" = this machine only."""
+    profile: Profile | None = None
+    context: int | None = None
+
+
 def serve(
     paths: AppPaths,
     language: Language,
     *,
     wanted: str | None,
-    port: int | None,
+    options: ServeOptions,
     json_output: bool,
 ) -> int:
-    """Start the model and the gateway, and hold both until Ctrl+C. Returns the exit code.
+    """Start the gateway and the model, and hold both until Ctrl+C. Returns the exit code.
+
+    The gateway comes first: a taken port is said before hundreds of gigabytes are read.
 
     Raises:
         KimiError: model, engine or gateway failed.
     """
     with running_core(paths) as core:
         model = find_model(core, wanted)
+        _remember(core, options)
+        serving = core.serve.switch_on().result()
         output = (
             JsonOutput(sys.stdout, language)
             if json_output
             else PlainOutput(sys.stdout, sys.stderr, language)
         )
         output.loading(model.title, None)
-        status = core.engine.start(core.engine.settings_for(model)).result()
+        status = core.engine.start(_settings_to_serve(core, model, options)).result()
         output.ready(model.title, status.engine_name)
-        if port is not None:  # a choice like any other: remembered
-            core.store.update(
-                lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, port=port))
-            )
-        serving = core.serve.switch_on().result()
         if json_output:
             line = {"event": "serving", "url": serving.url, "key": serving.api_key}
             sys.stdout.write(json.dumps(line) + "\n")
@@ -114,6 +140,43 @@ def serve(
         sys.stdout.flush()
         _hold(core)
     return 0
+
+
+def _remember(core: Core, options: ServeOptions) -> None:
+    """A choice that is typed is one like any other."""
+    before = core.store.settings.serve
+    chosen = dataclasses.replace(
+        before,
+        port=before.port if options.port is None else options.port,
+        address=before.address if options.address is None else options.address,
+    )
+    if chosen != before:
+        core.store.update(lambda s: dataclasses.replace(s, serve=chosen))
+
+
+def _settings_to_serve(core: Core, model: LocalModel, options: ServeOptions) -> LoadSettings:
+    """The model's own, or the planner's for the wishes that were typed."""
+    if options.profile is None and options.context is None:
+        return core.engine.settings_for(model)
+    wishes = core.plans.choices(model).wishes
+    wishes = dataclasses.replace(
+        wishes,
+        profile=options.profile or wishes.profile,
+        context=options.context if options.context is not None else wishes.context,
+    )
+    return core.plans.find(model, wishes).result().settings
+
+
+def lan_address(wanted: str) -> str:
+    """The address to serve at: ``wanted``, or the machine's own in its first local network.
+
+    Raises:
+        ServeError: SERVE_NO_ADDRESS.
+    """
+    found = lan_addresses()
+    if (wanted and wanted not in found) or not found:
+        raise ServeError(ErrorCode.SERVE_NO_ADDRESS, {"address": wanted or "-"})
+    return wanted or found[0]
 
 
 def _hold(core: Core) -> None:

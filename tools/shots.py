@@ -176,12 +176,17 @@ def shoot_pages(studio: Studio, look: Look) -> None:
         if not studio.wants(name):
             continue
         sizes = (
-            (("", NORMAL), ("-1920x1080", LARGE)) if name in ("chat", "plan") else (("", NORMAL),)
+            (("", NORMAL), ("-1920x1080", LARGE))
+            if name in ("chat", "plan", "serve")
+            else (("", NORMAL),)
         )
         for suffix, size in sizes:
             services = lived_in(studio.home(), zh=look.chinese, real=True)
             if name == "serve":
                 services.serve.switch_on()
+                services.serve.set_status(
+                    dataclasses.replace(services.serve.status, **scripted_data.served())
+                )
             if name == "plan":
                 services.engine.exact_check = ExactCheck((), 0, "llama.cpp b11549")
             with studio.window(services, look, name, size) as (window, bridge):

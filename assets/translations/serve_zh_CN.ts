@@ -2,6 +2,25 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>ClientsCard</name>
+    <message>
+        <source>Keys for programs</source>
+        <translation>程序密钥</translation>
+    </message>
+    <message>
+        <source>Give each program a key of its own: then one can be revoked without the others.</source>
+        <translation>为每个程序分配独立的密钥：这样可以单独撤销其中一个。</translation>
+    </message>
+    <message>
+        <source>Name of the program</source>
+        <translation>程序名称</translation>
+    </message>
+    <message>
+        <source>Add a key</source>
+        <translation>添加密钥</translation>
+    </message>
+</context>
+<context>
     <name>ConnectionCard</name>
     <message>
         <source>This is the new key. Give it to your programs.</source>
@@ -81,6 +100,84 @@
     </message>
 </context>
 <context>
+    <name>ReachCard</name>
+    <message>
+        <source>No local network is connected.</source>
+        <translation>未连接局域网。</translation>
+    </message>
+    <message>
+        <source>Who can connect</source>
+        <translation>谁可以连接</translation>
+    </message>
+    <message>
+        <source>This machine</source>
+        <translation>本机</translation>
+    </message>
+    <message>
+        <source>Local network</source>
+        <translation>局域网</translation>
+    </message>
+    <message>
+        <source>Address in the local network</source>
+        <translation>局域网地址</translation>
+    </message>
+    <message>
+        <source>Open it</source>
+        <translation>开放</translation>
+    </message>
+    <message>
+        <source>Keep it closed</source>
+        <translation>保持关闭</translation>
+    </message>
+    <message>
+        <source>Open the endpoint to the local network?</source>
+        <translation>要向局域网开放此端点吗？</translation>
+    </message>
+    <message>
+        <source>Who has a key and is in this network can use the model. What is sent is not encrypted, so that others in the network may read it.</source>
+        <translation>局域网内持有密钥的人都可以使用模型。传输内容未加密，网络中的其他人可能会看到。</translation>
+    </message>
+    <message>
+        <source>Programs in the network of {address} can connect with a key. It closes by itself when this machine leaves that network.</source>
+        <translation>{address} 所在网络中的程序可凭密钥连接。本机离开该网络后会自动关闭。</translation>
+    </message>
+    <message>
+        <source>Only programs on this machine can connect (127.0.0.1), and only with the key.</source>
+        <translation>只有本机上的程序（127.0.0.1）可以连接，且必须使用密钥。</translation>
+    </message>
+</context>
+<context>
+    <name>RequestsCard</name>
+    <message>
+        <source>Requests</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>Nobody has asked yet.</source>
+        <translation>还没有请求。</translation>
+    </message>
+    <message>
+        <source>waits</source>
+        <translation>等待中</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>left early</source>
+        <translation>提前断开</translation>
+    </message>
+    <message>
+        <source>answered</source>
+        <translation>已回答</translation>
+    </message>
+    <message>
+        <source>refused ({status})</source>
+        <translation>已拒绝（{status}）</translation>
+    </message>
+</context>
+<context>
     <name>ServePage</name>
     <message>
         <source>Serve</source>
@@ -93,10 +190,6 @@
     <message>
         <source>Open WebUI, the openai package, curl and whatever else speaks the OpenAI API.</source>
         <translation>适用于 Open WebUI、openai 软件包、curl 以及其他支持 OpenAI API 的程序。</translation>
-    </message>
-    <message>
-        <source>Only programs on this machine can connect (127.0.0.1), and only with the key.</source>
-        <translation>只有本机上的程序可以连接（127.0.0.1），并且必须提供密钥。</translation>
     </message>
     <message>
         <source>Try again</source>
@@ -200,6 +293,21 @@
     <message>
         <source>Copied</source>
         <translation>已复制</translation>
+    </message>
+</context>
+<context>
+    <name>_ClientRow</name>
+    <message>
+        <source>Copy the key of {name}</source>
+        <translation>复制 {name} 的密钥</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+    <message>
+        <source>Revoke</source>
+        <translation>撤销</translation>
     </message>
 </context>
 </TS>

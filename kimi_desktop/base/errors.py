@@ -144,6 +144,10 @@ class ErrorCode(StrEnum):
     CHAT_STORE_TOO_NEW = "chat.store_too_new"
 
     # serve
+    SERVE_NO_ADDRESS = "serve.no_address"
+    SERVE_NETWORK_CHANGED = "serve.network_changed"
+    SERVE_CLIENT_NAME = "serve.client_name"
+    SERVE_CLIENTS_FULL = "serve.clients_full"
     SERVE_PORT_TAKEN = "serve.port_taken"
     SERVE_FAILED = "serve.failed"
 

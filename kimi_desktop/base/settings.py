@@ -99,6 +99,10 @@ class ServeSettings:
 
     port: int = field(default=8080, metadata=_between(1024, 65535))
     api_key: str = field(default="", repr=False)
+    clients: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Name of a program -> its own key."""
+    address: str = ""
+    """Of this machine in the local network, to be served there, too; "" = this machine only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +271,10 @@ def _plain(section: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the section
     """A section as JSON has it."""
     values = {option.name: getattr(section, option.name) for option in dataclasses.fields(section)}
     return {
-        name: {key: dict(entry) for key, entry in value.items()}
+        name: {
+            key: dict(entry) if isinstance(entry, Mapping) else entry
+            for key, entry in value.items()
+        }
         if isinstance(value, Mapping)
         else value
         for name, value in values.items()
@@ -294,7 +301,8 @@ def _checked(value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:  # noqa: 
             raise TypeError(value)
         return tuple(value)
     if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(value, dict) or not all(map(_is_flat, value.values())):
+        holds = _is_word if typing.get_args(kind)[1] is str else _is_flat
+        if not isinstance(value, dict) or not all(map(holds, value.values())):
             raise TypeError(value)
         return types.MappingProxyType(value)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
@@ -306,6 +314,10 @@ def _checked(value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:  # noqa: 
     if "low" in limits and not limits["low"] <= value <= limits["high"]:
         raise ValueError(value)
     return value
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _is_flat(value: object) -> bool:

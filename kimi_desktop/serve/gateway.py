@@ -1,14 +1,17 @@
-"""The gateway: a process of its own between clients and the engine, on 127.0.0.1 alone.
+"""The gateway: a process of its own between clients and the engine.
 
-``python -m kimi_desktop.serve.gateway``. It serves GET /v1/models, POST /v1/chat/completions and
-GET /health, and nothing else. What it must know comes in JSON lines through its stdin, a pipe that
-only the app holds, so that no key stands in an argument or in the environment: first ``{"port":
-n, "key": "..."}``, then, in any order, ``{"key": ...}`` and ``{"target": {...} | null}``. When the
-pipe closes, because the app ends it or is gone in whatever way, the gateway ends.
+``python -m kimi_desktop.serve.gateway``. It serves GET /v1/models, POST /v1/chat/completions,
+/v1/completions and /v1/embeddings, and GET /health, and nothing else; on 127.0.0.1, and on one
+address of the local network when the user chose one. What it must know comes in JSON lines through
+its stdin, a pipe that only the app holds, so that no key stands in an argument or in the
+environment: first ``{"port": n, "address": "" | "192.168.1.5", "clients": {name: key}}``, then, in
+any order, ``{"clients": ...}`` and ``{"target": {...} | null}``. When the pipe closes, because the
+app ends it or is gone in whatever way, the gateway ends.
 
 Events go to stdout as JSON lines: ``{"event": "listening", "port": n}``, ``{"event": "failed",
-"reason": "port_taken" | "...", "detail": "...", "free_port": n}``, ``{"event": "counts",
-"running": n, "served": n}``. The access log (no bodies, no keys) goes to stderr.
+"reason": "port_taken" | "...", "detail": "...", "free_port": n}``, ``{"event": "requests",
+"running": n, "served": n, "here": [...], "done": [...]}``. The access log (no bodies, no keys) goes
+to stderr.
 
 One asyncio loop on the main thread; a daemon thread reads stdin, which asyncio cannot on Windows.
 """
@@ -30,13 +33,17 @@ from typing import Any, TextIO
 
 import httpx
 
+from kimi_desktop.serve.desk import Desk
 from kimi_desktop.serve.http_server import Handler, Head, HttpServer, Limits, Response
 from kimi_desktop.serve.policy import (
-    ChatCall,
+    Call,
+    Client,
     Door,
     KeyCheck,
     RefusedError,
     checked_chat,
+    checked_completion,
+    checked_embeddings,
     error_body,
 )
 from kimi_desktop.serve.relay import Relay, Target, no_model
@@ -44,27 +51,26 @@ from kimi_desktop.serve.relay import Relay, Target, no_model
 log = logging.getLogger("gateway")
 
 LOOPBACK = "127.0.0.1"
-MAX_RUNNING = 16
-"""Chat requests at once; the engine makes those wait that it has no slot for."""
 MAX_ANSWER_BYTES = 64 * 2**20
-COUNTS_EVERY_S = 0.25
 PORTS_TO_TRY = 20
 
 _ROUTES: Mapping[str, str] = {
     "/health": "GET",
     "/v1/models": "GET",
     "/v1/chat/completions": "POST",
+    "/v1/completions": "POST",
+    "/v1/embeddings": "POST",
 }
 
 
 class Gateway(Handler):
-    """The allow-list, and what stands behind its three addresses."""
+    """The allow-list, and what stands behind its addresses."""
 
-    def __init__(self, door: Door, keys: KeyCheck, relay: Relay, counts: Counts) -> None:
+    def __init__(self, door: Door, keys: KeyCheck, relay: Relay, desk: Desk) -> None:
         self._door = door
         self._keys = keys
         self._relay = relay
-        self._counts = counts
+        self._desk = desk
 
     def admit(self, head: Head) -> None:
         """Host and origin first, on every method; then the address; then the key."""
@@ -75,7 +81,7 @@ class Gateway(Handler):
         if head.method != method:
             raise RefusedError(405, "Not by this method.", code="bad_method", allow=method)
         if head.path != "/health":
-            self._keys.check(head.header(b"authorization"), time.monotonic())
+            self._keys.check(head.header(b"authorization"), head.peer, time.monotonic())
 
     async def answer(self, head: Head, body: bytes) -> Response:
         """Answer an admitted request."""
@@ -99,20 +105,29 @@ class Gateway(Handler):
             return Response(200 if ready else 503, word)
         if head.path == "/v1/models":
             return Response(200, self._relay.models())
+        call = self._checked(head.path, body)
+        # A key that was revoked between the head and the body is as good as none.
+        client = self._keys.client(head.header(b"authorization"))
+        if client is None:
+            raise RefusedError(401, "The API key is missing or wrong.", code="invalid_api_key")
+        return await self._ask(client, head.path, call)
+
+    def _checked(self, path: str, body: bytes) -> Call:
         target = self._relay.target
         if target is None:
             raise no_model()
-        call = checked_chat(body, model=target.model, max_tokens=target.max_tokens)
-        if self._counts.running >= MAX_RUNNING:
-            raise RefusedError(429, "Too many requests at once.", code="rate_limited")
-        return await self._chat(call)
+        if path == "/v1/embeddings":
+            return checked_embeddings(body, model=target.model)
+        check = checked_chat if path == "/v1/chat/completions" else checked_completion
+        return check(body, model=target.model, max_tokens=target.max_tokens)
 
-    async def _chat(self, call: ChatCall) -> Response:
+    async def _ask(self, client: str, path: str, call: Call) -> Response:
         """The engine's answer; a stream goes on after the header, and ends with the client's."""
         stack = contextlib.AsyncExitStack()
         try:
-            stack.enter_context(self._counts.one())
-            upstream = await stack.enter_async_context(self._relay.chat(call.body))
+            entry = await stack.enter_async_context(self._desk.place(client, path))
+            upstream = await stack.enter_async_context(self._relay.post(path, call.body))
+            entry.status = upstream.status_code
             if call.stream and upstream.status_code == 200:
                 return Response(
                     200,
@@ -128,39 +143,6 @@ class Gateway(Handler):
             ) from None
         finally:
             await stack.aclose()
-
-
-class Counts:
-    """How many chat requests run and were answered; told at most four times a second."""
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._timer: asyncio.TimerHandle | None = None
-        self._told_at = 0.0
-        self.running = 0
-        self.served = 0
-
-    @contextlib.contextmanager
-    def one(self) -> Any:  # noqa: ANN401 - a generator that contextlib wraps
-        """Count a request while it runs, and as served when it ends."""
-        self.running += 1
-        self._changed()
-        try:
-            yield
-        finally:
-            self.running -= 1
-            self.served += 1
-            self._changed()
-
-    def _changed(self) -> None:
-        if self._timer is None:
-            wait_s = max(0.0, self._told_at + COUNTS_EVERY_S - time.monotonic())
-            self._timer = asyncio.get_running_loop().call_later(wait_s, self._tell_now)
-
-    def _tell_now(self) -> None:
-        self._timer = None
-        self._told_at = time.monotonic()
-        self._tell(event="counts", running=self.running, served=self.served)
 
 
 async def _stream(upstream: httpx.Response) -> AsyncGenerator[bytes, None]:
@@ -221,8 +203,8 @@ class _Orders:
             self._loop.call_soon_threadsafe(self._queue.put_nowait, order)
 
 
-def listening_socket(port: int) -> socket.socket:
-    """A socket on 127.0.0.1 that nobody else can share.
+def listening_socket(port: int, address: str = LOOPBACK) -> socket.socket:
+    """A socket on one address that nobody else can share.
 
     Raises:
         OSError: EADDRINUSE, the port is taken; or another reason.
@@ -233,7 +215,7 @@ def listening_socket(port: int) -> socket.socket:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:  # only past connections; a listener still makes it fail
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((LOOPBACK, port))
+        bound.bind((address, port))
         bound.listen(64)
     except BaseException:
         bound.close()
@@ -257,31 +239,46 @@ async def serve(tell: Tell, limits: Limits) -> int:
     first = await orders.take()
     if first is None:
         return 0
+    wanted, address = int(first["port"]), str(first.get("address") or "")
+    sockets: list[socket.socket] = []
     try:
-        bound = listening_socket(int(first["port"]))
+        sockets.append(listening_socket(wanted))
+        port = int(sockets[0].getsockname()[1])
+        if address:
+            sockets.append(listening_socket(port, address))
     except OSError as error:
+        for bound in sockets:
+            bound.close()
         taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
         tell(
             event="failed",
             reason="port_taken" if taken else "not_bound",
-            detail=os.strerror(error.errno or 0),
-            free_port=free_port_after(int(first["port"])),
+            detail=f"{address or LOOPBACK}: {os.strerror(error.errno or 0)}",
+            free_port=free_port_after(wanted),
         )
         return 1
-    port = bound.getsockname()[1]
-    keys, relay, counts = KeyCheck(str(first["key"])), Relay(), Counts(tell)
-    http = HttpServer(Gateway(Door(port), keys, relay, counts), limits)
-    server = await asyncio.start_server(http.accept, sock=bound, limit=2**16)
+    keys, relay, desk = KeyCheck(_clients(first)), Relay(), Desk(tell)
+    door = Door(port, (address,) if address else ())
+    http = HttpServer(Gateway(door, keys, relay, desk), limits)
+    servers = [
+        await asyncio.start_server(http.accept, sock=bound, limit=2**16) for bound in sockets
+    ]
     tell(event="listening", port=port)
     while (order := await orders.take()) is not None:
-        if "key" in order:
-            keys.replace(str(order["key"]))
+        if "clients" in order:
+            keys.replace(_clients(order))
         if "target" in order:
-            target = order["target"]
-            await relay.set_target(Target.from_json(target) if target else None)
-    server.close()
+            target = Target.from_json(order["target"]) if order["target"] else None
+            desk.set_slots(target.slots if target is not None else 1)
+            await relay.set_target(target)
+    for server in servers:
+        server.close()
     await relay.set_target(None)
     return 0
+
+
+def _clients(order: Mapping[str, Any]) -> list[Client]:
+    return [Client(str(name), str(key)) for name, key in order["clients"].items()]
 
 
 def _on_unhandled(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

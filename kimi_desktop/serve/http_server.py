@@ -44,6 +44,8 @@ class Head:
     method: str
     path: str
     headers: tuple[tuple[bytes, bytes], ...]
+    peer: str = ""
+    """The address that it comes from."""
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header (lower-case name); None when it is missing.
@@ -211,7 +213,9 @@ class _Connection:
         if not isinstance(event, h11.Request):
             return None
         path = event.target.decode("ascii").partition("?")[0]
-        return Head(event.method.decode("ascii"), path, tuple(event.headers))
+        peer = self._writer.get_extra_info("peername") or ("",)
+        method = event.method.decode("ascii")
+        return Head(method, path, tuple(event.headers), str(peer[0]))
 
     async def _read_body(self) -> bytes:
         body = bytearray()

@@ -10,16 +10,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 MAX_BODY_BYTES = 20 * 2**20
 MAX_ANSWER_TOKENS = 32_768
 MAX_FAILED_KEYS = 10
 FAILED_KEYS_WINDOW_S = 60.0
+MAX_PEERS = 256
+"""So many addresses that guess are remembered."""
 MAX_STOPS = 16
+MAX_INPUTS = 256
 
 _PASSED = frozenset(
     (
@@ -75,15 +78,17 @@ def error_body(status: int, message: str, kind: str, code: str | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Who may come in by name: the address of the gateway itself, nothing else."""
+    """Who may come in by name: the addresses of the gateway itself, nothing else."""
 
     port: int
+    names: tuple[str, ...] = ()
+    """Of this machine in the local network, when it is served there."""
 
     @property
     def hosts(self) -> frozenset[bytes]:
         """Values of Host; another one is a page whose name was pointed at this machine."""
-        port = self.port
-        return frozenset(f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]"))
+        names = ("127.0.0.1", "localhost", "[::1]", *self.names)
+        return frozenset(f"{name.lower()}:{self.port}".encode() for name in names)
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:
         """Against DNS rebinding and against pages that call across origins.
@@ -98,38 +103,59 @@ class Door:
             raise RefusedError(403, "Web pages are not served here.", code="bad_origin")
 
 
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program with a key of its own."""
+
+    name: str
+    key: str = field(repr=False)
+
+
 class KeyCheck:
-    """One client key, compared in constant time; too many wrong ones close the door a while."""
+    """The clients' keys, compared in constant time; who guesses is shut out for a while."""
 
-    def __init__(self, key: str) -> None:
-        self._failures: deque[float] = deque(maxlen=MAX_FAILED_KEYS)
-        self._digest = b""
-        self.replace(key)
+    def __init__(self, clients: Iterable[Client]) -> None:
+        self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+        self._digests: tuple[tuple[str, bytes], ...] = ()
+        self.replace(clients)
 
-    def replace(self, key: str) -> None:
-        """The old key stops working at once."""
-        self._digest = _digest(key)
+    def replace(self, clients: Iterable[Client]) -> None:
+        """Keys that are not among them stop working at once."""
+        self._digests = tuple((client.name, _digest(client.key)) for client in clients)
 
-    def check(self, authorization: bytes | None, now: float) -> None:
-        """Let a request in that carries the key.
+    def check(self, authorization: bytes | None, peer: str, now: float) -> None:
+        """Let a request in that carries a key.
 
         Args:
             authorization: The header's value.
+            peer: The address that it comes from.
             now: Seconds of a monotonic clock.
 
         Raises:
-            RefusedError: 401, or 429 after ten wrong keys within a minute. The right key is always
-                let in: a stranger's guesses must not lock the owner out.
+            RefusedError: 401, or 429 after ten wrong keys from this address within a minute. A
+                right key is always let in: a stranger's guesses must not lock the owner out.
         """
+        if self.client(authorization) is not None:
+            return
+        failures = self._failures.setdefault(peer, deque(maxlen=MAX_FAILED_KEYS))
+        self._failures.move_to_end(peer)
+        while len(self._failures) > MAX_PEERS:
+            self._failures.popitem(last=False)
+        full = len(failures) == MAX_FAILED_KEYS
+        if full and now - failures[0] < FAILED_KEYS_WINDOW_S:
+            raise RefusedError(429, "Too many wrong keys; wait a minute.", code="rate_limited")
+        failures.append(now)
+        raise RefusedError(401, "The API key is missing or wrong.", code="invalid_api_key")
+
+    def client(self, authorization: bytes | None) -> str | None:
+        """Whose key it is. All are compared, so that the time tells nothing."""
         scheme, _, key = (authorization or b"").partition(b" ")
         given = _digest(key.strip().decode("latin-1"))
-        if scheme.lower() == b"bearer" and hmac.compare_digest(given, self._digest):
-            return
-        full = len(self._failures) == MAX_FAILED_KEYS
-        if full and now - self._failures[0] < FAILED_KEYS_WINDOW_S:
-            raise RefusedError(429, "Too many wrong keys; wait a minute.", code="rate_limited")
-        self._failures.append(now)
-        raise RefusedError(401, "The API key is missing or wrong.", code="invalid_api_key")
+        found: str | None = None
+        for name, digest in self._digests:
+            if hmac.compare_digest(given, digest):
+                found = name
+        return found if scheme.lower() == b"bearer" else None
 
 
 def _digest(key: str) -> bytes:
@@ -138,15 +164,15 @@ def _digest(key: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatCall:
-    """A checked chat request."""
+class Call:
+    """A checked request."""
 
     body: bytes
     """JSON for the engine."""
-    stream: bool
+    stream: bool = False
 
 
-def checked_chat(raw: bytes, *, model: str, max_tokens: int) -> ChatCall:
+def checked_chat(raw: bytes, *, model: str, max_tokens: int) -> Call:
     """The fields of a chat request that the engine may see.
 
     Args:
@@ -157,21 +183,9 @@ def checked_chat(raw: bytes, *, model: str, max_tokens: int) -> ChatCall:
     Raises:
         RefusedError: 400.
     """
-    try:
-        asked = json.loads(raw, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        raise RefusedError(400, "The body is not JSON.") from None
-    if not isinstance(asked, dict):
-        raise RefusedError(400, "The body is not a JSON object.")
-    passed: dict[str, Any] = {name: asked[name] for name in asked if name in _PASSED}
-    passed["model"] = model
+    asked = _object(raw)
+    passed = _generation(asked, model, max_tokens)
     passed["messages"] = _messages(asked.get("messages"))
-    passed["max_tokens"] = _answer_tokens(asked, max_tokens)
-    if asked.get("n") not in (None, 1):
-        raise RefusedError(400, "n: only one answer at a time.")
-    stops = asked.get("stop")
-    if isinstance(stops, list) and len(stops) > MAX_STOPS:
-        raise RefusedError(400, f"stop: at most {MAX_STOPS} of them.")
     switches = asked.get("chat_template_kwargs")
     if isinstance(switches, dict):
         passed["chat_template_kwargs"] = {
@@ -179,10 +193,74 @@ def checked_chat(raw: bytes, *, model: str, max_tokens: int) -> ChatCall:
             for name, value in switches.items()
             if name in _TEMPLATE_SWITCHES and isinstance(value, bool)
         }
+    return Call(json.dumps(passed).encode(), _streams(asked))
+
+
+def checked_completion(raw: bytes, *, model: str, max_tokens: int) -> Call:
+    """The fields of a plain completion that the engine may see; see ``checked_chat``.
+
+    Raises:
+        RefusedError: 400.
+    """
+    asked = _object(raw)
+    prompt = asked.get("prompt")
+    if not isinstance(prompt, str):
+        raise RefusedError(400, "prompt: one text.")
+    passed = _generation(asked, model, max_tokens)
+    for name in ("messages", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort"):
+        passed.pop(name, None)
+    passed["prompt"] = prompt
+    if isinstance(asked.get("echo"), bool):
+        passed["echo"] = asked["echo"]
+    return Call(json.dumps(passed).encode(), _streams(asked))
+
+
+def checked_embeddings(raw: bytes, *, model: str) -> Call:
+    """The fields of an embeddings request that the engine may see.
+
+    Raises:
+        RefusedError: 400.
+    """
+    asked = _object(raw)
+    texts = asked.get("input")
+    listed = texts if isinstance(texts, list) else [texts]
+    good = all(isinstance(text, str) for text in listed)
+    if not good or not 0 < len(listed) <= MAX_INPUTS:
+        raise RefusedError(400, f"input: a text, or at most {MAX_INPUTS} of them.")
+    passed: dict[str, Any] = {"model": model, "input": texts}
+    if asked.get("encoding_format") in ("float", "base64"):
+        passed["encoding_format"] = asked["encoding_format"]
+    return Call(json.dumps(passed).encode())
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        asked = json.loads(raw, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise RefusedError(400, "The body is not JSON.") from None
+    if not isinstance(asked, dict):
+        raise RefusedError(400, "The body is not a JSON object.")
+    return asked
+
+
+def _generation(asked: Mapping[str, Any], model: str, max_tokens: int) -> dict[str, Any]:
+    """What chats and completions have in common."""
+    passed: dict[str, Any] = {name: asked[name] for name in asked if name in _PASSED}
+    passed["model"] = model
+    passed["max_tokens"] = _answer_tokens(asked, max_tokens)
+    if asked.get("n") not in (None, 1):
+        raise RefusedError(400, "n: only one answer at a time.")
+    stops = asked.get("stop")
+    if isinstance(stops, list) and len(stops) > MAX_STOPS:
+        raise RefusedError(400, f"stop: at most {MAX_STOPS} of them.")
+    return passed
+
+
+def _streams(asked: Mapping[str, Any]) -> bool:
     stream = asked.get("stream", False)
     if not isinstance(stream, bool):
         raise RefusedError(400, "stream: true or false.")
-    return ChatCall(json.dumps(passed).encode(), stream)
+    return stream
 
 
 def _no_number(name: str) -> None:

@@ -29,6 +29,8 @@ class Target:
     model: str
     """Its name for the model, which clients see too."""
     max_tokens: int = MAX_ANSWER_TOKENS
+    slots: int = 1
+    """Requests that it answers at the same time."""
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Target:
@@ -39,6 +41,7 @@ class Target:
             str(raw["api_key"]),
             str(raw["model"]),
             min(int(raw.get("max_tokens") or MAX_ANSWER_TOKENS), MAX_ANSWER_TOKENS),
+            max(int(raw.get("slots") or 1), 1),
         )
 
 
@@ -64,15 +67,15 @@ class Relay:
             data = [{"id": self.target.model, "object": "model", "created": 0, "owned_by": "local"}]
         return json.dumps({"object": "list", "data": data}).encode()
 
-    def chat(self, body: bytes) -> AbstractAsyncContextManager[httpx.Response]:
-        """Open a chat request; leaving the context ends it in the engine too.
+    def post(self, path: str, body: bytes) -> AbstractAsyncContextManager[httpx.Response]:
+        """Open a request to one of its addresses; leaving the context ends it in the engine too.
 
         Raises:
             RefusedError: 503, no engine is ready.
         """
         if self._http is None:
             raise no_model()
-        return _opened(self._http, body)
+        return _opened(self._http, path, body)
 
 
 def _client(target: Target) -> httpx.AsyncClient:
@@ -91,11 +94,11 @@ def _client(target: Target) -> httpx.AsyncClient:
 
 
 @asynccontextmanager
-async def _opened(http: httpx.AsyncClient, body: bytes) -> AsyncIterator[httpx.Response]:
+async def _opened(http: httpx.AsyncClient, path: str, body: bytes) -> AsyncIterator[httpx.Response]:
     try:
         async with http.stream(
             "POST",
-            "/v1/chat/completions",
+            path,
             content=body,
             headers={"Content-Type": "application/json"},
         ) as response:

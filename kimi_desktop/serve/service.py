@@ -29,8 +29,12 @@ from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.serve.network import lan_addresses
 from kimi_desktop.serve.snippets import curl_line, openai_lines, python_lines
 from kimi_desktop.serve.types import (
+    ClientKey,
+    DoneRequest,
+    LiveRequest,
     ServeChanged,
     ServeState,
     ServeStatus,
@@ -47,6 +51,14 @@ LONGEST_LINE_BYTES = 65_536
 
 _SPLIT_SUFFIX = re.compile(r"-\d{5}-of-\d{5}$")
 _ANSWERING = (EngineState.READY, EngineState.GENERATING)
+
+
+LOOPBACK = "127.0.0.1"
+OWN_NAME = "default"
+"""Whose key ``api_key`` is."""
+MOST_CLIENTS = 32
+LONGEST_NAME = 40
+ADDRESS_EVERY_S = 5.0
 
 
 class EngineLink(Protocol):
@@ -101,6 +113,30 @@ class ServeService:
         """End it."""
         return self._io.submit(self._switch_off)
 
+    def add_client(self, name: str) -> Operation[ServeStatus]:
+        """A key of its own for one more program.
+
+        The operation fails with a ServeError: SERVE_CLIENT_NAME (empty or taken),
+        SERVE_CLIENTS_FULL.
+        """
+        return self._io.submit(lambda: self._add_client(name))
+
+    def revoke_client(self, name: str) -> Operation[ServeStatus]:
+        """Its key stops working at once."""
+        return self._io.submit(lambda: self._revoke_client(name))
+
+    def set_address(self, address: str) -> Operation[ServeStatus]:
+        """Serve in the local network, too, at this address of the machine; "" = no longer.
+
+        A gateway that is on is started again. The operation fails as ``switch_on`` does, or with
+        SERVE_NO_ADDRESS.
+        """
+        return self._io.submit(lambda: self._set_address(address))
+
+    def lan_addresses(self) -> Operation[tuple[str, ...]]:
+        """This machine's addresses in local networks, for ``set_address``."""
+        return self._io.pool(lan_addresses)
+
     def renew_key(self) -> Operation[ServeStatus]:
         """Replace the key; the old one stops working at once."""
         return self._io.submit(self._renew_key)
@@ -129,14 +165,23 @@ class ServeService:
         async with self._switching:
             if self._process is not None:
                 return self._status
-            self._publish(ServeStatus(ServeState.STARTING, api_key=self._key()))
+            key, address = self._key(), self._store.settings.serve.address
+            self._publish(
+                ServeStatus(
+                    ServeState.STARTING, api_key=key, clients=self._clients(), address=address
+                )
+            )
             try:
-                port = await self._start()
+                if address and address not in await self._io.in_pool(lan_addresses):
+                    raise ServeError(ErrorCode.SERVE_NO_ADDRESS, {"address": address})
+                port = await self._start(address)
             except KimiError as error:
                 await self._end()
                 self._publish(replace(self._status, state=ServeState.FAILED, error=error))
                 raise
-            url = f"http://127.0.0.1:{port}/v1"
+            url = f"http://{address or LOOPBACK}:{port}/v1"
+            if address:
+                self._io.spawn(self._watch_address(address), name="network address")
             self._publish(replace(self._status, state=ServeState.ON, url=url))
             self._retarget(force=True)
             return self._status
@@ -144,19 +189,89 @@ class ServeService:
     async def _switch_off(self) -> ServeStatus:
         async with self._switching:
             await self._end()
-            self._publish(ServeStatus(ServeState.OFF, api_key=self._status.api_key))
+            self._publish(
+                ServeStatus(ServeState.OFF, api_key=self._status.api_key, clients=self._clients())
+            )
             return self._status
 
     async def _renew_key(self) -> ServeStatus:
         async with self._switching:
             key = self._new_key()
-            self._tell(key=key)
-            self._publish(replace(self._status, api_key=key))
+            self._keys_changed(api_key=key)
             return self._status
+
+    async def _add_client(self, name: str) -> ServeStatus:
+        async with self._switching:
+            wanted = " ".join(name.split())[:LONGEST_NAME]
+            taken = self._store.settings.serve.clients
+            if not wanted or wanted in taken or wanted == OWN_NAME:
+                raise ServeError(ErrorCode.SERVE_CLIENT_NAME, {"name": name.strip()})
+            if len(taken) >= MOST_CLIENTS:
+                raise ServeError(ErrorCode.SERVE_CLIENTS_FULL, {"count": MOST_CLIENTS})
+            self._save_clients({**taken, wanted: _make_key()})
+            self._keys_changed()
+            return self._status
+
+    async def _revoke_client(self, name: str) -> ServeStatus:
+        async with self._switching:
+            taken = self._store.settings.serve.clients
+            self._save_clients({other: key for other, key in taken.items() if other != name})
+            self._keys_changed()
+            return self._status
+
+    async def _set_address(self, address: str) -> ServeStatus:
+        was_on = self._status.state in (ServeState.STARTING, ServeState.ON)
+        async with self._switching:
+            self._store.update(lambda s: replace(s, serve=replace(s.serve, address=address)))
+        if not was_on:
+            return self._status
+        await self._switch_off()
+        return await self._switch_on()
+
+    def _keys_changed(self, **changes: Any) -> None:  # noqa: ANN401 - fields of the status
+        self._publish(replace(self._status, clients=self._clients(), **changes))
+        self._tell(clients=self._gateway_keys())
+
+    def _clients(self) -> tuple[ClientKey, ...]:
+        return tuple(
+            ClientKey(name, key) for name, key in self._store.settings.serve.clients.items()
+        )
+
+    def _gateway_keys(self) -> dict[str, str]:
+        return {OWN_NAME: self._status.api_key, **self._store.settings.serve.clients}
+
+    def _save_clients(self, clients: dict[str, str]) -> None:
+        try:
+            self._store.update(lambda s: replace(s, serve=replace(s.serve, clients=clients)))
+        except SettingsError as error:  # it holds until the app ends
+            log.warning("the clients are not kept: %s", error)
+
+    async def _watch_address(self, address: str) -> None:
+        """The machine has moved to another network: what was meant for the old one ends."""
+        process = self._process
+        while self._process is process and process is not None:
+            await asyncio.sleep(ADDRESS_EVERY_S)
+            if self._process is not process or address in await self._io.in_pool(lan_addresses):
+                continue
+            async with self._switching:
+                if self._process is not process:
+                    return
+                await self._end()
+                error = ServeError(ErrorCode.SERVE_NETWORK_CHANGED, {"address": address})
+                self._publish(
+                    replace(
+                        self._status,
+                        state=ServeState.FAILED,
+                        running=0,
+                        model="",
+                        live=(),
+                        error=error,
+                    )
+                )
 
     # the process
 
-    async def _start(self) -> int:
+    async def _start(self, address: str) -> int:
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -173,7 +288,9 @@ class ServeService:
         self._process = process
         self._listening = asyncio.get_running_loop().create_future()
         self._io.spawn(self._listen(process, self._listening), name="gateway events")
-        self._tell(port=self._store.settings.serve.port, key=self._key())
+        self._tell(
+            port=self._store.settings.serve.port, address=address, clients=self._gateway_keys()
+        )
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
                 return await self._listening
@@ -203,7 +320,9 @@ class ServeService:
             listening.set_exception(error)
             return
         self._publish(
-            replace(self._status, state=ServeState.FAILED, running=0, model="", error=error)
+            replace(
+                self._status, state=ServeState.FAILED, running=0, model="", live=(), error=error
+            )
         )
 
     def _on_line(self, line: bytes, listening: asyncio.Future[int]) -> None:
@@ -217,9 +336,15 @@ class ServeService:
             listening.set_result(int(event["port"]))
         elif kind == "failed" and not listening.done():
             listening.set_exception(self._failure(event))
-        elif kind == "counts":
+        elif kind == "requests":
             self._publish(
-                replace(self._status, running=int(event["running"]), served=int(event["served"]))
+                replace(
+                    self._status,
+                    running=int(event["running"]),
+                    served=int(event["served"]),
+                    live=tuple(_live(raw) for raw in event["here"]),
+                    done=tuple(_done(raw) for raw in event["done"]),
+                )
             )
 
     def _failure(self, event: dict[str, Any]) -> ServeError:
@@ -254,7 +379,7 @@ class ServeService:
         return self._store.settings.serve.api_key or self._new_key()
 
     def _new_key(self) -> str:
-        key = f"kd-{secrets.token_urlsafe(32)}"
+        key = _make_key()
         try:
             self._store.update(lambda s: replace(s, serve=replace(s.serve, api_key=key)))
         except SettingsError as error:  # it holds until the app ends
@@ -286,6 +411,7 @@ class ServeService:
             "api_key": endpoint.api_key,
             "model": model_name(status.settings.model_path),
             "max_tokens": status.settings.context // max(status.settings.n_parallel, 1),
+            "slots": status.settings.n_parallel,
         }
 
     def _publish(self, status: ServeStatus) -> None:
@@ -297,6 +423,22 @@ class ServeService:
 def model_name(path: Path) -> str:
     """What clients call the model: the file's name without ending and part number."""
     return _SPLIT_SUFFIX.sub("", path.stem)
+
+
+def _make_key() -> str:
+    return f"kd-{secrets.token_urlsafe(32)}"
+
+
+def _live(raw: dict[str, Any]) -> LiveRequest:
+    return LiveRequest(
+        int(raw["number"]), str(raw["client"]), str(raw["path"]), raw["began"], bool(raw["waits"])
+    )
+
+
+def _done(raw: dict[str, Any]) -> DoneRequest:
+    return DoneRequest(
+        str(raw["client"]), str(raw["path"]), raw["at"], raw["seconds"], int(raw["status"])
+    )
 
 
 async def _read_log(stderr: asyncio.StreamReader) -> str:

@@ -19,12 +19,46 @@ class ServeState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ClientKey:
+    """A program that may connect."""
+
+    name: str
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRequest:
+    """A request that is being answered, or waits for its turn."""
+
+    number: int
+    client: str
+    path: str
+    began_at: float
+    """time.time()"""
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DoneRequest:
+    """A request that was answered or refused; neither its body nor its answer is kept."""
+
+    client: str
+    path: str
+    began_at: float
+    seconds: float
+    status: int
+    """HTTP; 499: the program went away before the end."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServeStatus:
     """What the Serve page shows."""
 
     state: ServeState
     url: str = ""
-    """http://127.0.0.1:8080/v1"""
+    """http://127.0.0.1:8080/v1, or at this machine's address in the local network."""
+    address: str = ""
+    """The address in the local network that is served, too."""
     api_key: str = field(default="", repr=False)
     running: int = 0
     served: int = 0
@@ -32,6 +66,12 @@ class ServeStatus:
     error: KimiError | None = None
     model: str = ""
     """The id that requests name; "" while it is off or no engine is ready."""
+    clients: tuple[ClientKey, ...] = ()
+    """Programs with a key of their own, besides ``api_key``."""
+    live: tuple[LiveRequest, ...] = ()
+    """The oldest first."""
+    done: tuple[DoneRequest, ...] = ()
+    """The last fifty, the newest first."""
 
 
 class SnippetKind(StrEnum):

@@ -333,6 +333,18 @@ class ServeService(Protocol):
     def renew_key(self) -> Operation[ServeStatus]:
         """Replace the key; the old one stops working at once."""
 
+    def add_client(self, name: str) -> Operation[ServeStatus]:
+        """A key of its own for one more program; fails for a name that is empty or taken."""
+
+    def revoke_client(self, name: str) -> Operation[ServeStatus]:
+        """Its key stops working at once."""
+
+    def lan_addresses(self) -> Operation[tuple[str, ...]]:
+        """This machine's addresses in local networks."""
+
+    def set_address(self, address: str) -> Operation[ServeStatus]:
+        """Serve at this one of them, too; "" = this machine only. One that is on starts again."""
+
     def snippets(self) -> tuple[Snippet, ...]:
         """Lines to try the gateway with, one of each kind; () while it would not answer them."""
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from kimi_desktop.machine.types import Cpu, Disk, DiskKind, Gpu, Machine, Memory
 from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
 from kimi_desktop.monitor.types import GpuSample, Phase, Sample
+from kimi_desktop.serve.types import ClientKey, DoneRequest, LiveRequest
 
 GIB = 2**30
 MIB = 2**20
@@ -381,3 +384,23 @@ def finished_answer(next_id: Callable[[], int], text: str, *, thinking: str = ""
         ),
         created_at=NOW - 60,
     )
+
+
+def served() -> dict[str, Any]:
+    """Fields of a gateway's status in the middle of its day."""
+    now = time.time()
+    chat = "/v1/chat/completions"
+    return {
+        "running": 1,
+        "served": 412,
+        "clients": (ClientKey("Open WebUI", "kd-a"), ClientKey("Editor", "kd-b")),
+        "live": (
+            LiveRequest(1, "Open WebUI", chat, now - 14, waits=False),
+            LiveRequest(2, "Editor", "/v1/completions", now - 3, waits=True),
+        ),
+        "done": (
+            DoneRequest("Open WebUI", chat, now - 60, 41.3, 200),
+            DoneRequest("default", "/v1/embeddings", now - 92, 0.4, 200),
+            DoneRequest("Editor", chat, now - 130, 6.2, 499),
+        ),
+    }

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from kimi_desktop.backends.types import EngineState, EngineStateChanged
-from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.errors import ErrorCode, KimiError, ServeError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
@@ -27,6 +27,7 @@ from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgres
 from kimi_desktop.monitor.types import Sample, SampleTaken
 from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.serve.types import (
+    ClientKey,
     ServeChanged,
     ServeState,
     ServeStatus,
@@ -182,6 +183,7 @@ class ScriptedServe:
         self.status = ServeStatus(ServeState.OFF)
         self.error: KimiError | None = None
         self._model = ""
+        self.addresses: tuple[str, ...] = ("192.168.1.20", "10.0.0.4")
         bus.subscribe(self._on_event)
 
     def _on_event(self, event: Event) -> None:
@@ -212,6 +214,30 @@ class ScriptedServe:
     def renew_key(self) -> Operation[ServeStatus]:
         self.set_status(dataclasses.replace(self.status, api_key=self._key()))
         return self._desk.operation("serve.renew_key", self.status)
+
+    def add_client(self, name: str) -> Operation[ServeStatus]:
+        if name in [client.name for client in self.status.clients] or not name:
+            error = ServeError(ErrorCode.SERVE_CLIENT_NAME, {"name": name})
+            return self._desk.failed("serve.add_client", error)
+        clients = (*self.status.clients, ClientKey(name, f"kd-{name}-{next(self._keys)}"))
+        self.set_status(dataclasses.replace(self.status, clients=clients))
+        return self._desk.operation("serve.add_client", self.status, name)
+
+    def revoke_client(self, name: str) -> Operation[ServeStatus]:
+        clients = tuple(client for client in self.status.clients if client.name != name)
+        self.set_status(dataclasses.replace(self.status, clients=clients))
+        return self._desk.operation("serve.revoke_client", self.status, name)
+
+    def lan_addresses(self) -> Operation[tuple[str, ...]]:
+        return self._desk.operation("serve.lan_addresses", self.addresses)
+
+    def set_address(self, address: str) -> Operation[ServeStatus]:
+        self._store.update(
+            lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, address=address))
+        )
+        if self.status.state is ServeState.ON:
+            self.set_status(dataclasses.replace(self.status, address=address, url=self._url()))
+        return self._desk.operation("serve.set_address", self.status, address)
 
     def snippets(self) -> tuple[Snippet, ...]:
         if self.status.state is not ServeState.ON or not self.status.model:
@@ -250,7 +276,8 @@ class ScriptedServe:
         )
 
     def _url(self) -> str:
-        return f"http://127.0.0.1:{self._store.settings.serve.port}/v1"
+        serve = self._store.settings.serve
+        return f"http://{serve.address or '127.0.0.1'}:{serve.port}/v1"
 
     def _key(self) -> str:
         return f"kimi-scripted-{next(self._keys):04d}"

@@ -92,6 +92,21 @@ TEXTS: dict[str, Text] = {
         "以 OpenAI 兼容接口向本机其他程序提供模型",
     ),
     "cli.serve.port": Text("the port on 127.0.0.1", "127.0.0.1 上的端口"),
+    "cli.serve.lan": Text(
+        "also in the local network, at this address of the machine (default: its first one)",
+        "同时向局域网开放，使用本机的此地址（默认：第一个）",
+    ),
+    "cli.serve.local": Text("on this machine only", "仅供本机使用"),
+    "cli.serve.unit": Text(
+        "write a systemd user unit with these options instead of serving now",
+        "不立即启动，而是用这些选项写入 systemd 用户单元",
+    ),
+    "cli.serve.unit_written": Text(
+        "Wrote {path}. Start it with: systemctl --user daemon-reload && "
+        "systemctl --user enable --now {name}",
+        "已写入 {path}。启动命令：systemctl --user daemon-reload && "
+        "systemctl --user enable --now {name}",
+    ),
     "cli.serve.ready": Text("{model} answers at {url}", "{model} 的服务地址：{url}"),
     "cli.serve.key": Text("Key: {api_key}", "密钥：{api_key}"),
     "cli.serve.end": Text("Ctrl+C ends it.", "按 Ctrl+C 结束。"),

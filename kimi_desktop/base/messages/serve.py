@@ -13,6 +13,31 @@ TEXTS = {
         "Choose another port, for example {free_port}, and switch it on again.",
         "请换一个端口（例如 {free_port}），然后重新开启。",
     ),
+    "serve.no_address": Text(
+        "This machine does not have the address {address} (any more).",
+        "本机（已）没有地址 {address}。",
+    ),
+    "serve.no_address.next": Text(
+        "Choose the address anew on the Serve page, or serve this machine only.",
+        "请在“服务”页面重新选择地址，或仅供本机使用。",
+    ),
+    "serve.network_changed": Text(
+        "The endpoint was switched off: this machine has left the network of {address}.",
+        "端点已关闭：本机已离开 {address} 所在的网络。",
+    ),
+    "serve.network_changed.next": Text(
+        "Switch it on again if the new network shall reach it, too.",
+        "如果新网络也需要访问，请重新开启。",
+    ),
+    "serve.client_name": Text(
+        "“{name}” cannot be the name of a program: it is empty or taken.",
+        "“{name}”不能作为程序名称：名称为空或已被使用。",
+    ),
+    "serve.client_name.next": Text("Type another name.", "请输入其他名称。"),
+    "serve.clients_full": Text(
+        "There are keys for {count} programs already.", "已有 {count} 个程序的密钥。"
+    ),
+    "serve.clients_full.next": Text("Revoke one that is no longer used.", "请撤销不再使用的密钥。"),
     "serve.failed": Text(
         "The endpoint could not be served: {detail}.",
         "无法提供接口服务：{detail}。",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QHideEvent, QResizeEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineState, EngineStateChanged
@@ -13,11 +13,14 @@ from kimi_desktop.base.errors import ErrorCode, KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.units import format_count
-from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
+from kimi_desktop.serve.types import ClientKey, ServeChanged, ServeState, ServeStatus
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_words import USABLE
 from kimi_desktop.ui.language import language
+from kimi_desktop.ui.serve.clients_card import ClientsCard
 from kimi_desktop.ui.serve.connection_card import LEAST_PORT, MOST_PORT, ConnectionCard
+from kimi_desktop.ui.serve.reach_card import ReachCard
+from kimi_desktop.ui.serve.requests_card import RequestsCard
 from kimi_desktop.ui.serve.snippet_card import SnippetCard
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import Card, Heading, PageHeader, ScrollPage
@@ -51,7 +54,9 @@ class ServePage(QWidget):
         self.state = StateLabel()
         self._heading = Heading()
         self._what_for = Label(tone="muted", wrap=True)
-        self.only_here = Label(wrap=True)
+        self.reach = ReachCard()
+        self.clients = ClientsCard()
+        self.requests = RequestsCard()
         self.error_bar = MessageBar("bad")
         self.error_bar.set_closable(closable=False)
         self.free_port = Button(small=True)
@@ -68,8 +73,8 @@ class ServePage(QWidget):
         self._columns = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._columns.setSpacing(GAP)
         for column in (
-            (self._switch_card(), self.error_bar, self.engine_bar, self.connection),
-            (self.snippets,),
+            (self._switch_card(), self.error_bar, self.engine_bar, self.connection, self.reach),
+            (self.snippets, self.requests, self.clients),
         ):
             self._columns.addWidget(_column(*column), 1, Qt.AlignmentFlag.AlignTop)
         scrolled.body.addWidget(self._header)
@@ -85,6 +90,9 @@ class ServePage(QWidget):
         self.connection.port_chosen.connect(self._save_port)
         self.connection.move_wanted.connect(self._use_port)
         self.connection.renewal_wanted.connect(self._renew)
+        self.reach.address_chosen.connect(self._choose_address)
+        self.clients.added.connect(self._add_client)
+        self.clients.revoked.connect(self._revoke_client)
         self.connection.revealed.connect(self.snippets.set_revealed)
         bridge.happened.connect(self._on_event)
         self.retranslate()
@@ -100,9 +108,6 @@ class ServePage(QWidget):
         self._heading.setText(self.tr("Let other programs use the model"))
         self._what_for.setText(
             self.tr("Open WebUI, the openai package, curl and whatever else speaks the OpenAI API.")
-        )
-        self.only_here.setText(
-            self.tr("Only programs on this machine can connect (127.0.0.1), and only with the key.")
         )
         self.switch.set_label(self.tr("Let other programs use the model"))
         self.again.setText(self.tr("Try again"))
@@ -122,6 +127,12 @@ class ServePage(QWidget):
         wide = self.width() >= WIDE
         self._columns.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Networks come and go: look again whenever somebody does."""
+        super().showEvent(event)
+        found = self._bridge.services.serve.lan_addresses()
+        self._bridge.watch(found, self.reach.show_addresses)
+
     def hideEvent(self, event: QHideEvent) -> None:
         """A key that was shown does not wait in the open."""
         super().hideEvent(event)
@@ -136,7 +147,6 @@ class ServePage(QWidget):
         head.addWidget(self.switch)
         card.body.addLayout(head)
         card.body.addWidget(self._what_for)
-        card.body.addWidget(self.only_here)
         return card
 
     # what is shown
@@ -163,6 +173,9 @@ class ServePage(QWidget):
             if on
             else ""
         )
+        self.requests.setVisible(status.state in LISTENING)
+        self.requests.show_requests(status.live, status.done)
+        self.clients.show_clients(status.clients or self._saved_clients())
         self._show_connection()
         self._show_error(status.error if status.state is ServeState.FAILED else None)
 
@@ -170,12 +183,13 @@ class ServePage(QWidget):
         status, settings = self.status, self._bridge.settings.serve
         key = status.api_key or settings.api_key
         self.connection.show_connection(
-            url=status.url or f"http://127.0.0.1:{settings.port}/v1",
+            url=status.url or f"http://{settings.address or '127.0.0.1'}:{settings.port}/v1",
             key=key,
             model=status.model,
             port=settings.port,
             running=status.state in LISTENING,
         )
+        self.reach.show_reach(settings.address)
         absent = self.tr("Lines to copy stand here once it is on.")
         if status.state is ServeState.ON:
             absent = self.tr("Lines to copy stand here once the engine is running.")
@@ -240,6 +254,25 @@ class ServePage(QWidget):
         else:
             self._bridge.navigation.report(error)
             self._show_status()
+
+    def _saved_clients(self) -> tuple[ClientKey, ...]:
+        saved = self._bridge.settings.serve.clients
+        return tuple(ClientKey(name, key) for name, key in saved.items())
+
+    def _choose_address(self, address: str) -> None:
+        operation = self._bridge.services.serve.set_address(address)
+        self._bridge.watch(operation, lambda _status: self._show_status(), self._failed)
+
+    def _add_client(self, name: str) -> None:
+        def refused(error: BaseException) -> None:
+            self.clients.show_problem(describe_error(error, language())[0])
+
+        operation = self._bridge.services.serve.add_client(name)
+        self._bridge.watch(operation, lambda _status: self.clients.clear_name(), refused)
+
+    def _revoke_client(self, name: str) -> None:
+        operation = self._bridge.services.serve.revoke_client(name)
+        self._bridge.watch(operation, on_error=self._failed)
 
     def _save_port(self, port: int) -> None:
         self._bridge.save_settings(

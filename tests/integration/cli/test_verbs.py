@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -140,10 +140,11 @@ def test_no_model_at_all(tmp_path: Path) -> None:
     assert "no model" in done.stderr
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a Unix signal")
-def test_serve_until_interrupted(profile: AppPaths) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Unix signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_serve_until_it_is_told_to_end(profile: AppPaths, number: signal.Signals) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "kimi_desktop", "serve", "tiny", "--json"],
+        [sys.executable, "-m", "kimi_desktop", "serve", "tiny", "--json", "--ctx", "512"],
         env=environment(profile),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -160,17 +161,48 @@ def test_serve_until_interrupted(profile: AppPaths) -> None:
         )
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             assert json.load(answer)["data"]
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.wait(PATIENCE_S) == 130
     finally:
         if process.poll() is None:
             process.kill()
         process.stdout.close()
         process.wait()
-    deadline = time.monotonic() + PATIENCE_S
-    while list(profile.runtime.glob("*.sock")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not list(profile.runtime.glob("*.sock"))
+    left = [*profile.runtime.glob("*.sock"), *profile.runtime.glob("*.json")]
+    assert left == []
+
+
+def test_a_taken_port_is_said_before_the_model_is_loaded(profile: AppPaths) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run(profile, "serve", "tiny", "--port", port, "--json")
+    assert done.returncode == 1
+    assert port in done.stderr
+    assert "loading" not in done.stdout
+
+
+def test_an_address_of_another_machine_is_refused(profile: AppPaths) -> None:
+    done = run(profile, "serve", "tiny", "--lan", "203.0.113.9")
+    assert done.returncode == 1
+    assert "203.0.113.9" in done.stderr
+
+
+def test_serve_as_a_unit_of_systemd(profile: AppPaths, tmp_path: Path) -> None:
+    home = {**environment(profile), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    flags = ["--port", "8123", "--ctx", "4096", "--local", "--unit", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "kimi_desktop", "serve", "a 50% $model", *flags],
+        env=home,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    told = json.loads(done.stdout)
+    text = Path(told["unit"]).read_text(encoding="utf-8")
+    assert Path(told["unit"]).parent == tmp_path / "config" / "systemd" / "user"
+    assert '"serve" "a 50%% $$model" "--port" "8123" "--ctx" "4096" "--local"' in text
+    assert "Restart=on-failure" in text
 
 
 def test_a_model_of_the_library_can_be_named_by_its_path(profile: AppPaths) -> None:

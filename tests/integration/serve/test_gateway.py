@@ -91,7 +91,7 @@ class GatewayProcess:
 
 
 @contextlib.contextmanager
-def gateway_process(port: int = 0, key: str = KEY) -> Iterator[GatewayProcess]:
+def gateway_process(port: int = 0, address: str = "", **more: str) -> Iterator[GatewayProcess]:
     with subprocess.Popen(
         [sys.executable, "-m", "kimi_desktop.serve.gateway"],
         stdin=subprocess.PIPE,
@@ -104,7 +104,7 @@ def gateway_process(port: int = 0, key: str = KEY) -> Iterator[GatewayProcess]:
         listener = threading.Thread(target=made.listen, daemon=True)
         listener.start()
         try:
-            made.order(port=port, key=key)
+            made.order(port=port, address=address, clients={"default": KEY, **more})
             yield made
             assert process.stdin is not None
             process.stdin.close()
@@ -166,14 +166,14 @@ def test_a_streamed_answer(gateway: GatewayProcess, client: httpx.Client) -> Non
         assert upstream.calls[0].json["max_tokens"] == 2048
 
 
-def test_only_three_addresses_exist(gateway: GatewayProcess, client: httpx.Client) -> None:
+def test_only_five_addresses_exist(gateway: GatewayProcess, client: httpx.Client) -> None:
     with engine(gateway, upstreams.well_behaved) as upstream:
         assert client.get("/health").json() == {"status": "ok"}
         assert client.get("/v1/models").json()["data"][0]["id"] == "tiny"
         for path in ("/", "/props", "/slots", "/metrics", "/v1", "/v1/models/tiny", "/tokenize"):
             assert client.get(path).status_code == 404
             assert client.post(path, json=HI).status_code == 404
-        for path in ("/v1/completions", "/v1/embeddings", "/completion", "/v1/chat/completions/"):
+        for path in ("/completion", "/v1/rerank", "/v1/audio/speech", "/v1/chat/completions/"):
             assert client.post(path, json=HI).status_code == 404
         wrong = client.get("/v1/chat/completions")
         assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
@@ -280,9 +280,15 @@ def test_a_client_that_leaves_ends_the_work_of_the_engine(stream: bool) -> None:
             )
             if stream:
                 assert plain.recv(1000)
-            gateway.wait("counts", running=1)
+            gateway.wait("requests", running=1)
         assert upstream.dropped.wait(WAIT_S)
-        gateway.wait("counts", running=0, served=1)
+        gateway.wait("requests", running=0, served=1)
+
+
+def asks(client: httpx.Client, path: str = "/v1/chat/completions") -> threading.Thread:
+    thread = threading.Thread(target=client.post, args=(path,), kwargs={"json": HI})
+    thread.start()
+    return thread
 
 
 def test_counts_are_told() -> None:
@@ -290,28 +296,84 @@ def test_counts_are_told() -> None:
         with engine(gateway, upstreams.well_behaved):
             for _ in range(3):
                 client.post("/v1/chat/completions", json=HI)
-            gateway.wait("counts", running=0, served=3)
-        with engine(gateway, upstreams.silence) as upstream:
-            threads = [
-                threading.Thread(
-                    target=client.post, args=("/v1/chat/completions",), kwargs={"json": HI}
-                )
-                for _ in range(2)
-            ]
-            for thread in threads:
-                thread.start()
-            gateway.wait("counts", running=2)
+            told = gateway.wait("requests", running=0, served=3)
+            assert [row["status"] for row in told["done"]] == [200] * 3
+            assert {row["client"] for row in told["done"]} == {"default"}
+        with engine(gateway, upstreams.silence, slots=2) as upstream:
+            threads = [asks(client) for _ in range(2)]
+            gateway.wait("requests", running=2)
             assert len(upstream.calls) == 2
             gateway.target(None)  # what still ran ends with its engine
             for thread in threads:
                 thread.join(WAIT_S)
-            gateway.wait("counts", running=0, served=5)
+            gateway.wait("requests", running=0, served=5)
+
+
+def test_the_engine_gets_no_more_at_once_than_it_has_slots() -> None:
+    """The others wait in the order in which they came, are seen, and may go away for nothing."""
+    with gateway_process(editor="kd-editor") as gateway, gateway.client("kd-editor") as client:
+        with engine(gateway, upstreams.silence) as upstream:
+            first = asks(client)
+            gateway.wait("requests", running=1)
+            impatient = httpx.Client(
+                base_url=f"http://127.0.0.1:{gateway.port}",
+                headers={"Authorization": f"Bearer {KEY}"},
+                timeout=0.5,
+                trust_env=False,
+            )
+            with impatient, pytest.raises(httpx.ReadTimeout):
+                impatient.post("/v1/chat/completions", json=HI)
+            with gateway.arrived:
+                seen = [event for event in gateway.events if event["event"] == "requests"]
+            rows = [[(row["client"], row["waits"]) for row in event["here"]] for event in seen]
+            assert [("editor", False), ("default", True)] in rows
+            assert len(upstream.calls) == 1
+            gateway.target(None)
+            first.join(WAIT_S)
+        told = gateway.wait("requests", running=0, served=1)
+        assert {row["status"] for row in told["done"]} >= {499}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/completions", {"prompt": "Once", "n_discard": -1}),
+        ("/v1/embeddings", {"input": ["a"], "slot_id": 3}),
+    ],
+)
+def test_other_calls_reach_the_engine_cleaned(path: str, body: dict[str, Any]) -> None:
+    with (
+        gateway_process() as gateway,
+        gateway.client() as client,
+        engine(gateway, upstreams.well_behaved) as upstream,
+    ):
+        client.post(path, json=body)
+        call = upstream.calls[0]
+        assert call.path == path
+        assert not {"n_discard", "slot_id"} & set(call.json)
+
+
+def test_it_listens_in_the_local_network_only_where_it_was_told_to() -> None:
+    """127.0.0.2 stands for the address in the local network: also a machine's own, never ours."""
+    with gateway_process(address="127.0.0.2") as gateway:
+        port = gateway.port
+        key = {"Authorization": f"Bearer {KEY}"}
+        with httpx.Client(trust_env=False, headers=key, timeout=WAIT_S) as client:
+            for host in ("127.0.0.1", "127.0.0.2"):
+                assert client.get(f"http://{host}:{port}/v1/models").status_code == 200
+            named = {"Host": f"127.0.0.3:{port}"}
+            refused = client.get(f"http://127.0.0.2:{port}/v1/models", headers=named)
+            assert refused.status_code == 403
+            with pytest.raises(httpx.ConnectError):
+                client.get(f"http://127.0.0.3:{port}/v1/models")
+    with gateway_process() as gateway, pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.2:{gateway.port}/health", trust_env=False)
 
 
 def test_a_new_key_replaces_the_old_one_at_once() -> None:
     with gateway_process() as gateway:
         gateway.target(None)
-        gateway.order(key="kd-second")
+        gateway.order(clients={"default": "kd-second"})
         with gateway.client("kd-second") as second:
             for _ in range(500):
                 if second.get("/v1/models").status_code == 200:
@@ -360,7 +422,7 @@ def test_it_ends_with_an_app_that_is_killed(tmp_path: Path) -> None:
         "import json, subprocess, sys, time\n"
         "p = subprocess.Popen([sys.executable, '-m', 'kimi_desktop.serve.gateway'],\n"
         "    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)\n"
-        "p.stdin.write(json.dumps({'port': 0, 'key': 'k'}) + '\\n'); p.stdin.flush()\n"
+        "p.stdin.write(json.dumps({'port': 0, 'clients': {'a': 'k'}}) + '\\n'); p.stdin.flush()\n"
         "print(p.pid, json.loads(p.stdout.readline())['port'], flush=True)\n"
         "time.sleep(600)\n"
     )

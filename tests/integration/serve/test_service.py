@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -27,7 +28,9 @@ from kimi_desktop.base.errors import ErrorCode, ServeError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.settings import SettingsStore
-from kimi_desktop.serve.service import ServeService
+from kimi_desktop.serve import network
+from kimi_desktop.serve import service as serve_service
+from kimi_desktop.serve.service import MOST_CLIENTS, ServeService
 from kimi_desktop.serve.snippets import curl_line, python_lines
 from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus, SnippetKind
 from tests.support import scripted_upstream as upstreams
@@ -387,3 +390,103 @@ def test_a_stream_that_is_dropped_leaves_the_engine_free(real: ServeStatus) -> N
         # One slot: this answer comes only when the endless one has ended.
         after = client.post("/chat/completions", json=HI)
     assert "🌙" in after.json()["choices"][0]["message"]["content"]
+
+
+def status_with(url: str, key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.get(f"{url}/models", headers=headers, trust_env=False).status_code
+
+
+def test_a_program_gets_a_key_of_its_own_and_loses_it(
+    serve: ServeService, store: SettingsStore
+) -> None:
+    status = serve.switch_on().result(WAIT_S)
+    (client,) = serve.add_client("  my   editor ").result(WAIT_S).clients
+    assert client.name == "my editor"
+    assert store.settings.serve.clients == {"my editor": client.key}
+    assert client.key not in repr(serve.status)
+    wait_until(lambda: status_with(status.url, client.key) == 200)
+    for name in ("", "my editor", "default", " "):
+        with pytest.raises(ServeError) as caught:
+            serve.add_client(name).result(WAIT_S)
+        assert caught.value.code is ErrorCode.SERVE_CLIENT_NAME
+    assert serve.revoke_client("my editor").result(WAIT_S).clients == ()
+    wait_until(lambda: status_with(status.url, client.key) == 401)
+    assert status_with(status.url, serve.status.api_key) == 200
+
+
+def test_keys_for_programs_are_bounded(serve: ServeService) -> None:
+    for number in range(MOST_CLIENTS):
+        serve.add_client(f"program {number}").result(WAIT_S)
+    with pytest.raises(ServeError) as caught:
+        serve.add_client("one more").result(WAIT_S)
+    assert caught.value.code is ErrorCode.SERVE_CLIENTS_FULL
+
+
+def test_the_local_network_is_served_at_one_address_and_left_with_it(
+    serve: ServeService, statuses: Statuses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """127.0.0.2 stands for this machine's address in a local network."""
+    here = ["127.0.0.2"]
+    monkeypatch.setattr(serve_service, "lan_addresses", lambda: tuple(here))
+    monkeypatch.setattr(serve_service, "ADDRESS_EVERY_S", 0.05)
+    serve.switch_on().result(WAIT_S)
+    status = serve.set_address("127.0.0.2").result(WAIT_S)
+    assert status.url.startswith("http://127.0.0.2:")
+    assert status.address == "127.0.0.2"
+    assert status_with(status.url, status.api_key) == 200
+    here.clear()
+    failed = statuses.wait(lambda status: status.state is ServeState.FAILED)
+    assert isinstance(failed.error, ServeError)
+    assert failed.error.code is ErrorCode.SERVE_NETWORK_CHANGED
+    with pytest.raises(httpx.ConnectError):
+        status_with(status.url, status.api_key)
+    with pytest.raises(ServeError) as caught:
+        serve.switch_on().result(WAIT_S)
+    assert caught.value.code is ErrorCode.SERVE_NO_ADDRESS
+    assert serve.set_address("").result(WAIT_S).state is ServeState.FAILED
+    assert serve.switch_on().result(WAIT_S).url.startswith("http://127.0.0.1:")
+
+
+def test_requests_are_listed_with_their_program(
+    serve: ServeService, engine: Engine, statuses: Statuses
+) -> None:
+    with upstreams.in_thread(upstreams.well_behaved, None) as upstream:
+        engine.start(Endpoint(None, upstream.port, "k"), "tiny")
+        status = serve.switch_on().result(WAIT_S)
+        key = serve.add_client("editor").result(WAIT_S).clients[0].key
+        headers = {"Authorization": f"Bearer {key}"}
+        url = f"{status.url}/chat/completions"
+        wait_until(lambda: status_with(status.url, key) == 200)
+        httpx.post(url, json=HI, headers=headers, trust_env=False)
+        told = statuses.wait(lambda status: bool(status.done))
+        assert (told.done[0].client, told.done[0].status) == ("editor", 200)
+        assert told.live == ()
+        engine.stop()
+
+
+def test_addresses_of_local_networks_are_private_and_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(address: str, family: int = socket.AF_INET) -> SimpleNamespace:
+        return SimpleNamespace(family=family, address=address)
+
+    up, down = SimpleNamespace(isup=True), SimpleNamespace(isup=False)
+    found = {
+        "docker0": [link("172.17.0.1")],
+        "lo": [link("127.0.0.1")],
+        "eth0": [link("192.168.1.5"), link("fe80::1", socket.AF_INET6)],
+        "eth1": [link("8.8.4.4")],
+        "eth2": [link("10.0.0.7")],
+        "wlan0": [link("169.254.3.4"), link("nonsense")],
+    }
+    states = dict.fromkeys(found, up) | {"eth2": down}
+    monkeypatch.setattr(network.psutil, "net_if_addrs", lambda: found)
+    monkeypatch.setattr(network.psutil, "net_if_stats", lambda: states)
+    assert network.lan_addresses() == ("192.168.1.5", "172.17.0.1")
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if done():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("it did not happen")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import BackendError, ErrorCode, ServeError
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice
-from kimi_desktop.serve.types import ServeState, ServeStatus
+from kimi_desktop.serve.types import DoneRequest, LiveRequest, ServeState, ServeStatus
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.serve.page import ServePage
 from kimi_desktop.ui.serve.snippet_card import MASK
@@ -64,7 +65,7 @@ def type_port(qtbot, page, text, *, enter=True):
 def test_off_at_first_and_plain_about_who_can_connect(page):
     assert not page.switch.isChecked()
     assert (page.state.text(), page.state.dot) == ("Off", Dot.OFF)
-    assert "Only programs on this machine" in page.only_here.text()
+    assert "Only programs on this machine" in page.reach.says()
     assert page.connection.address.text() == "http://127.0.0.1:8080/v1"
     assert page.snippets.absent.isVisible()
     assert not page.snippets.block.isVisible()
@@ -413,3 +414,74 @@ def test_what_the_profile_knows_is_shown_before_the_first_switch(qtbot, services
     qtbot.addWidget(page)
     assert page.connection.key.text() == "kd-kept"
     assert page.connection.renew.isEnabled()
+
+
+def test_the_network_is_opened_only_after_a_yes(qtbot, on, services):
+    reach = on.reach
+    qtbot.mouseClick(reach.reach.segment("network"), LEFT)
+    assert not reach.question.isHidden()
+    assert "not encrypted" in reach.question.accessibleName()
+    assert not [call for call in services.desk.calls if call[0] == "serve.set_address"]
+    qtbot.mouseClick(reach.keep, LEFT)
+    assert reach.question.isHidden()
+    assert reach.reach.key() == "here"
+    qtbot.mouseClick(reach.reach.segment("network"), LEFT)
+    qtbot.mouseClick(reach.confirm, LEFT)
+    assert services.store.settings.serve.address == "192.168.1.20"
+    qtbot.waitUntil(lambda: "192.168.1.20" in reach.says())
+    assert on.connection.address.text() == "http://192.168.1.20:8080/v1"
+    reach.addresses.choose("10.0.0.4")
+    reach.addresses.activated.emit(reach.addresses.currentIndex())
+    assert services.store.settings.serve.address == "10.0.0.4"
+    qtbot.mouseClick(reach.reach.segment("here"), LEFT)
+    assert services.store.settings.serve.address == ""
+    qtbot.waitUntil(lambda: "127.0.0.1" in reach.says())
+
+
+def test_without_a_network_there_is_nothing_to_open(qtbot, on, services):
+    on.hide()
+    services.serve.addresses = ()
+    on.show()
+    qtbot.waitUntil(lambda: not on.reach.reach.segment("network").isEnabled())
+
+
+def test_a_program_gets_a_key_and_loses_it(qtbot, on, services):
+    qtbot.keyClicks(on.clients.name, "editor")
+    qtbot.keyClick(on.clients.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: on.clients.name.text() == "")
+    (row,) = on.clients.rows()
+    row.copy.click()
+    assert clipboard() == services.serve.status.clients[0].key
+    qtbot.keyClicks(on.clients.name, "editor")
+    qtbot.mouseClick(on.clients.add, LEFT)
+    qtbot.waitUntil(lambda: "editor" in on.clients.problem())
+    row.revoke.click()
+    assert on.clients.rows() == ()
+    assert services.serve.status.clients == ()
+
+
+def test_requests_are_listed_the_live_ones_first(page, on, services):
+    now = time.time()
+    live = (
+        LiveRequest(1, "editor", "/v1/chat/completions", now - 5, waits=False),
+        LiveRequest(2, "notes", "/v1/embeddings", now - 1, waits=True),
+    )
+    done = (
+        DoneRequest("editor", "/v1/completions", now - 60, 3.5, 200),
+        DoneRequest("editor", "/v1/chat/completions", now - 90, 1.0, 499),
+        DoneRequest("default", "/v1/chat/completions", now - 95, 1.0, 429),
+    )
+    services.serve.set_status(
+        dataclasses.replace(services.serve.status, live=live, done=done, running=1)
+    )
+    rows = on.requests.rows()
+    assert [row[:3] for row in rows] == [
+        ("editor", "chat", "running"),
+        ("notes", "embeddings", "waits"),
+        ("editor", "completion", "answered"),
+        ("editor", "chat", "left early"),
+        ("default", "chat", "refused (429)"),
+    ]
+    assert rows[0][3].startswith("5")
+    services.serve.set_status(dataclasses.replace(services.serve.status, live=(), done=()))
+    assert on.requests.rows() == []

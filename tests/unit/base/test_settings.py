@@ -59,7 +59,13 @@ any_settings = st.builds(
         thinking=st.booleans(),
         system_prompt=words,
     ),
-    serve=st.builds(ServeSettings, port=st.integers(1024, 65535), api_key=words),
+    serve=st.builds(
+        ServeSettings,
+        port=st.integers(1024, 65535),
+        api_key=words,
+        clients=st.dictionaries(words, words, max_size=3),
+        address=words,
+    ),
 )
 
 
@@ -95,7 +101,8 @@ def plain(settings: Settings) -> dict[str, Any]:
     """Comparable: a mapping read from a file is a read-only view."""
     loads = {model: dict(load) for model, load in settings.engine.loads.items()}
     engine = dataclasses.replace(settings.engine, loads=loads)
-    return dataclasses.asdict(dataclasses.replace(settings, engine=engine))
+    serve = dataclasses.replace(settings.serve, clients=dict(settings.serve.clients))
+    return dataclasses.asdict(dataclasses.replace(settings, engine=engine, serve=serve))
 
 
 def no_links(self: Path, target: Path) -> None:
@@ -168,6 +175,9 @@ def test_missing_sections_and_values_are_defaults(file: Path) -> None:
         ("window", "page", None),
         ("models", "folders", "one"),
         ("models", "folders", [1]),
+        ("serve", "clients", ["a"]),
+        ("serve", "clients", {"a": 1}),
+        ("serve", "clients", {"a": {"b": "c"}}),
         ("engine", "loads", []),
         ("engine", "loads", {"a": 1}),
         ("engine", "loads", {"a": {"b": [1]}}),

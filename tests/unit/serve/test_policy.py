@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 from kimi_desktop.serve.policy import (
     FAILED_KEYS_WINDOW_S,
     MAX_FAILED_KEYS,
+    MAX_PEERS,
+    Client,
     Door,
     KeyCheck,
     RefusedError,
     checked_chat,
+    checked_completion,
+    checked_embeddings,
 )
 
 DOOR = Door(8080)
+PEER = "127.0.0.1"
 HI = [{"role": "user", "content": "hi"}]
 
 
@@ -53,23 +58,73 @@ def test_other_origins_are_refused(origin: str) -> None:
 
 
 def test_the_key_and_only_the_key_opens() -> None:
-    keys = KeyCheck("kd-secret")
-    keys.check(b"Bearer kd-secret", 0.0)
-    keys.check(b"bearer  kd-secret ", 0.0)
+    keys = KeyCheck([Client("a", "kd-secret")])
+    keys.check(b"Bearer kd-secret", PEER, 0.0)
+    keys.check(b"bearer  kd-secret ", PEER, 0.0)
     for wrong in (None, b"", b"kd-secret", b"Basic kd-secret", b"Bearer", b"Bearer kd-secreT"):
-        assert status_of(KeyCheck("kd-secret").check, wrong, 0.0) == 401
-    keys.replace("kd-new")
-    assert status_of(keys.check, b"Bearer kd-secret", 0.0) == 401
-    keys.check(b"Bearer kd-new", 0.0)
+        assert status_of(KeyCheck([Client("a", "kd-secret")]).check, wrong, PEER, 0.0) == 401
+    keys.replace([Client("a", "kd-new")])
+    assert status_of(keys.check, b"Bearer kd-secret", PEER, 0.0) == 401
+    keys.check(b"Bearer kd-new", PEER, 0.0)
+
+
+def test_each_program_has_a_key_of_its_own() -> None:
+    keys = KeyCheck([Client("editor", "kd-1"), Client("notes", "kd-2")])
+    assert keys.client(b"Bearer kd-1") == "editor"
+    assert keys.client(b"Bearer kd-2") == "notes"
+    assert keys.client(b"Bearer kd-3") is None
+    keys.replace([Client("editor", "kd-1")])
+    assert keys.client(b"Bearer kd-2") is None
+    assert "kd-1" not in repr(Client("editor", "kd-1"))
 
 
 def test_guessing_is_slowed_down_and_the_owner_is_not_locked_out() -> None:
-    keys = KeyCheck("kd-secret")
+    keys = KeyCheck([Client("a", "kd-secret")])
     for n in range(MAX_FAILED_KEYS):
-        assert status_of(keys.check, b"Bearer guess", float(n)) == 401
-    assert status_of(keys.check, b"Bearer guess", 20.0) == 429
-    keys.check(b"Bearer kd-secret", 20.0)
-    assert status_of(keys.check, b"Bearer guess", FAILED_KEYS_WINDOW_S + 0.5) == 401
+        assert status_of(keys.check, b"Bearer guess", PEER, float(n)) == 401
+    assert status_of(keys.check, b"Bearer guess", PEER, 20.0) == 429
+    keys.check(b"Bearer kd-secret", PEER, 20.0)
+    assert status_of(keys.check, b"Bearer guess", "192.168.1.9", 20.0) == 401  # another one's slip
+    assert status_of(keys.check, b"Bearer guess", PEER, FAILED_KEYS_WINDOW_S + 0.5) == 401
+
+
+def test_guesses_from_everywhere_are_not_remembered_for_ever() -> None:
+    keys = KeyCheck([Client("a", "kd-secret")])
+    for n in range(3 * MAX_PEERS):
+        assert status_of(keys.check, b"Bearer guess", f"10.0.{n // 256}.{n % 256}", 0.0) == 401
+    assert len(keys._failures) <= MAX_PEERS
+
+
+def test_the_local_network_is_let_in_by_its_address_alone() -> None:
+    door = Door(8080, ("192.168.1.5",))
+    door.check(b"192.168.1.5:8080", None)
+    door.check(b"127.0.0.1:8080", b"http://192.168.1.5:8080")
+    assert status_of(door.check, b"192.168.1.6:8080", None) == 403
+    assert status_of(DOOR.check, b"192.168.1.5:8080", None) == 403
+
+
+def test_a_completion_passes_its_prompt_and_nothing_of_a_chat() -> None:
+    raw = json.dumps({"prompt": "Once", "tools": [], "n_discard": -1, "echo": True, "stream": True})
+    call = checked_completion(raw.encode(), model="tiny", max_tokens=9)
+    told = json.loads(call.body)
+    assert told == {
+        "model": "tiny", "prompt": "Once", "max_tokens": 9, "echo": True, "stream": True
+    }  # fmt: skip
+    assert call.stream
+    for bad in ({}, {"prompt": ["a"]}, {"prompt": "a", "n": 2}, {"prompt": "a", "stream": 1}):
+        raw = json.dumps(bad)
+        assert status_of(checked_completion, raw.encode(), model="t", max_tokens=9) == 400
+
+
+def test_embeddings_take_texts_only() -> None:
+    good = {"input": ["a", "b"], "model": "other", "encoding_format": "float", "user": "x"}
+    told = json.loads(checked_embeddings(json.dumps(good).encode(), model="tiny").body)
+    assert told == {"input": ["a", "b"], "model": "tiny", "encoding_format": "float"}
+    assert json.loads(checked_embeddings(b'{"input": "a"}', model="t").body)["input"] == "a"
+    for bad in (b"{}", b'{"input": []}', b'{"input": [1]}', b'{"input": null}', b"[]"):
+        assert status_of(checked_embeddings, bad, model="t") == 400
+    many = json.dumps({"input": ["a"] * 257}).encode()
+    assert status_of(checked_embeddings, many, model="t") == 400
 
 
 def checked(**fields: Any) -> dict[str, Any]:
