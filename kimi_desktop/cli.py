@@ -139,9 +139,10 @@ def _speak_utf8() -> None:
 
 
 def _doctor(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.backends.learned import LearnedSpeeds  # noqa: PLC0415
     from kimi_desktop.machine.doctor import doctor  # noqa: PLC0415 - a verb loads what it needs
     from kimi_desktop.machine.measuring import measure_all  # noqa: PLC0415
-    from kimi_desktop.machine.types import Machine, MeasuredPart  # noqa: PLC0415
+    from kimi_desktop.machine.types import Machine, MeasuredPart, Verdict  # noqa: PLC0415
     from kimi_desktop.planner.tiers import machine_verdict  # noqa: PLC0415
 
     def measure_now(machine: Machine) -> Machine:
@@ -156,6 +157,10 @@ def _doctor(options: argparse.Namespace, paths: AppPaths, language: Language) ->
             if sys.stderr.isatty():
                 sys.stderr.write("\r\033[K")
 
+    def judge(machine: Machine, language: Language) -> Verdict:
+        learned = LearnedSpeeds(paths.learned_file, lambda: machine)
+        return machine_verdict(machine, language, learned.factors())
+
     return doctor(
         measured_file=paths.measured_file,
         measure_now=measure_now if options.measure else None,
@@ -163,7 +168,7 @@ def _doctor(options: argparse.Namespace, paths: AppPaths, language: Language) ->
         language=language,
         folders=[paths.data, *_added_folders(paths)],
         out=sys.stdout,
-        judge=machine_verdict,
+        judge=judge,
     )
 
 
@@ -187,6 +192,7 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
 
 
 def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.backends.learned import LearnedSpeeds  # noqa: PLC0415
     from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
     from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
     from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
@@ -206,11 +212,13 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     ):
         return _plan_server(options, paths, language)
     folders = [paths.default_models_folder, *_added_folders(paths)]
+    factors = None
     if options.machine:
         machine = read_machine_file(options.machine)
     else:
         machine = look(folders, GpuReader())
         machine = with_measured(machine, read_measured(paths.measured_file, machine))
+        factors = LearnedSpeeds(paths.learned_file, lambda: machine).factors()
     library = Library(kv_bytes_per_token)
     finder = Finder(
         library,
@@ -227,7 +235,15 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         n_gpu_layers=options.ngl,
         n_cpu_moe=options.n_cpu_moe,
     )
-    write_plan(target, machine, wishes, language, sys.stdout, json_output=options.json)
+    write_plan(
+        target,
+        machine,
+        wishes,
+        language,
+        sys.stdout,
+        json_output=options.json,
+        factors=factors,
+    )
     return 0
 
 

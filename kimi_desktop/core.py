@@ -6,27 +6,36 @@ the planner, the monitor's phases from the chat, the gateway's target from the e
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import threading
 from pathlib import Path
 
+from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.probe import find_llama_server
 from kimi_desktop.backends.service import LlamaEngineService
 from kimi_desktop.backends.types import EngineKind, LoadSettings
+from kimi_desktop.base.errors import PlanError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.chat.presets import answer_settings
 from kimi_desktop.chat.service import ChatService
-from kimi_desktop.chat.types import AnswerFinished, PrefillProgressed, TokensArrived
+from kimi_desktop.chat.types import (
+    AnswerFinished,
+    AnswerStats,
+    PrefillProgressed,
+    TokensArrived,
+)
 from kimi_desktop.diagnosis.failure import Pricing
 from kimi_desktop.diagnosis.service import Diagnoses
 from kimi_desktop.downloads.discover import Discover
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
+from kimi_desktop.learning import kept_tokens, run_of
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
 from kimi_desktop.machine.types import Machine, MachineProbed
@@ -117,12 +126,15 @@ class Core:
             kv_rule=kv_bytes_per_token,
             fetcher=Downloads(),
         )
+        self.learned = LearnedSpeeds(paths.learned_file, lambda: self.machine.machine)
         self.machine = MachineService(
             self.io,
             self.bus,
             lambda: (self.paths.data, *self.models.folders),
             self._gpus,
-            judge=machine_verdict,
+            judge=lambda machine, language: machine_verdict(
+                machine, language, self.learned.factors()
+            ),
             measured_file=paths.measured_file,
             model_files=self._model_files,
         )
@@ -131,6 +143,7 @@ class Core:
             lambda: self.machine.machine,
             RemoteModels(kv_bytes_per_token),
             gpu_engine=self._has_gpu_engine,
+            factors=self.learned.factors,
         )
         self.engine = LlamaEngineService(
             self.io,
@@ -139,6 +152,7 @@ class Core:
             paths,
             machine=self.machine_for_loads,
             forecast=forecast_load,
+            factors=self.learned.factors,
         )
         self.plans = self.engine.plans
         self.diagnosis = Diagnoses(
@@ -211,7 +225,7 @@ class Core:
         return self.engine.uses_gpus(LoadSettings(Path(), kind=kind, binary=binary))
 
     def _join(self, event: Event) -> None:
-        """The chat tells the monitor what the engine does, and that one tells what it holds."""
+        """The chat tells monitor and planner what the engine does; the monitor what it holds."""
         if isinstance(event, MachineProbed):
             latest = self.monitor.history(FRESH_S)
             self._engine_then = latest[-1] if latest else None
@@ -221,3 +235,17 @@ class Core:
             self.monitor.note_tokens_per_s(event.stats.decode_tokens_per_s)
         elif isinstance(event, AnswerFinished):
             self.monitor.note_tokens_per_s(None)
+            if event.error is None and event.message.stats is not None:
+                self.io.pool(self._learn, event.message.stats, self.engine.status.settings)
+
+    def _learn(self, stats: AnswerStats, settings: LoadSettings | None) -> None:
+        """An answer corrects what is forecast of this machine."""
+        if settings is None:
+            return
+        models = self.models.models
+        model = next((one for one in models if one.path == settings.model_path), None)
+        if model is None:
+            return
+        with contextlib.suppress(PlanError):  # no header, or nobody has looked at the machine
+            setup = self.plans.work_of(settings, model, kept_tokens(stats))
+            self.learned.learn(run_of(stats, setup))

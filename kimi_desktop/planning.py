@@ -34,6 +34,8 @@ from kimi_desktop.planner import report, size_report
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.offers import best_file, offer_of, offered_file
 from kimi_desktop.planner.plan_types import Sibling, Wishes
+from kimi_desktop.planner.speed_factors import Factors
+from kimi_desktop.planner.speed_setup import speed_rule
 
 NEAREST = 5
 _SEPARATORS = ("/", "\\")
@@ -251,6 +253,7 @@ def write_plan(
     out: TextIO,
     *,
     json_output: bool,
+    factors: Factors | None = None,
 ) -> None:
     """Plan the model and print it: exact with a header, else the estimate by its size.
 
@@ -259,8 +262,10 @@ def write_plan(
     """
     found: dict[str, Any]
     if target.facts is not None:
-        plan = report.plan_model(target.facts, machine, wishes, siblings=target.siblings)
-        speed = report.plan_speed(shape_of(target.facts), plan, machine)
+        shape = shape_of(target.facts)
+        rule = speed_rule(shape, machine, factors=factors)
+        plan = report.plan_model(target.facts, machine, wishes, rule=rule, siblings=target.siblings)
+        speed = report.plan_speed(shape, plan, machine, factors=factors)
         found = report.plan_object(plan, machine, language, speed=speed)
         program = ("llama-server", "-m", target.file)
         lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
@@ -274,6 +279,7 @@ def write_plan(
             machine,
             context=wishes.context,
             siblings=target.siblings,
+            factors=factors,
         )
         why = describe_error(target.why, language)[0] if target.why else ""
         found = size_report.sized_object(sized, why, language)
@@ -288,6 +294,9 @@ def write_plan(
         }
         out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
         return
+    if factors is not None:
+        lines.append("")
+        lines.append(message("plan.learned", language, runs=f"{factors.runs:,}"))
     if target.was_chosen:
         size = format_file_size(target.size_bytes or 0)
         chosen = {"name": target.name, "quantization": target.quantization, "size": size}

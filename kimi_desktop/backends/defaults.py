@@ -19,6 +19,8 @@ from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import Plan, Wishes
+from kimi_desktop.planner.speed_factors import Factors
+from kimi_desktop.planner.speed_setup import speed_rule
 from kimi_desktop.planner.types import ModelShape
 
 LEAST_CONTEXT = 2_048
@@ -38,7 +40,11 @@ def plain_settings(model: LocalModel, kind: EngineKind, binary: Path | None) -> 
 
 
 def default_settings(
-    begin: LoadSettings, model: LocalModel, machine: Machine | None, wishes: Wishes
+    begin: LoadSettings,
+    model: LocalModel,
+    machine: Machine | None,
+    wishes: Wishes,
+    factors: Factors | None = None,
 ) -> LoadSettings:
     """What the planner chooses; ``begin`` where it cannot: no header, no look at the machine.
 
@@ -47,16 +53,17 @@ def default_settings(
         model: what to load.
         machine: None when nobody has looked yet.
         wishes: of the user; those that no engine can fulfil are passed over.
+        factors: of speed, as learned on this machine; None = as shipped.
     """
     if machine is None or not is_plannable(model):
         return begin
     assert model.facts is not None  # a plannable model has them
     shape = shape_of(model.facts)
     try:
-        plan = usual_plan(shape, machine, wishes)
+        plan = usual_plan(shape, machine, wishes, factors)
     except PlanError:
         kept = Wishes(profile=wishes.profile, uses_gpus=wishes.uses_gpus)
-        plan = usual_plan(shape, machine, kept)
+        plan = usual_plan(shape, machine, kept, factors)
     return settings_of(plan, begin, machine)
 
 
@@ -69,10 +76,13 @@ def is_plannable(model: LocalModel) -> bool:
 
 
 @lru_cache(maxsize=64)
-def usual_plan(shape: ModelShape, machine: Machine, wishes: Wishes) -> Plan:
+def usual_plan(
+    shape: ModelShape, machine: Machine, wishes: Wishes, factors: Factors | None = None
+) -> Plan:
     """The search's plan, without what would help if it does not fit.
 
     Raises:
         PlanError: a wish that no engine can fulfil.
     """
-    return find_plan(shape, machine, wishes, with_remedies=False)
+    rule = speed_rule(shape, machine, factors=factors)
+    return find_plan(shape, machine, wishes, rule=rule, with_remedies=False)

@@ -52,11 +52,15 @@ from kimi_desktop.planner.plan_types import (
     Profile,
     Remedy,
     Sibling,
+    SpeedRule,
     Wishes,
 )
 from kimi_desktop.planner.profiles import RULES
 from kimi_desktop.planner.speed import forecast_speed
+from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import plan_input, speed_rule
+from kimi_desktop.planner.speed_types import SpeedInput
+from kimi_desktop.planner.tiers import at_rest
 from kimi_desktop.planner.types import ModelShape
 
 PROMPT_TOKENS = 2_048
@@ -75,6 +79,7 @@ class LoadPlanner:
         machine: Callable[[], Machine | None],
         begin: Callable[[LocalModel], LoadSettings],
         uses_gpus: Callable[[LoadSettings], bool],
+        factors: Callable[[], Factors | None] = lambda: None,
     ) -> None:
         """Join it to the engine.
 
@@ -84,7 +89,9 @@ class LoadPlanner:
             machine: what plans are for; None before the first look.
             begin: file, engine and template of a model.
             uses_gpus: the engine of some settings was built for GPUs.
+            factors: of speed, as learned on this machine.
         """
+        self._factors = factors
         self._io = io
         self._store = store
         self._machine = machine
@@ -140,7 +147,7 @@ class LoadPlanner:
         if kept and not PLACES.isdisjoint(kept):
             return dataclasses.replace(begin, **kept)
         wishes = self._for_engine(wishes_of(entry, self.profile), begin)
-        found = default_settings(begin, model, machine, wishes)
+        found = default_settings(begin, model, machine, wishes, self._factors())
         if kept:
             return dataclasses.replace(found, **kept)
         self._note_found(found, wishes)
@@ -209,16 +216,37 @@ class LoadPlanner:
             PlanError: no header, or no look at the machine yet.
         """
         shape, machine = self._known(model, self._machine())
+        plan = self._as_is(settings, shape, machine, profile)
+        return self._priced(shape, machine, settings, plan)
+
+    def work_of(self, settings: LoadSettings, model: LocalModel, kept_tokens: int) -> SpeedInput:
+        """What the engine reads and computes with these settings: what a run is learned from.
+
+        Args:
+            settings: of the running engine.
+            model: what it has loaded.
+            kept_tokens: in the cache, on average.
+
+        Raises:
+            PlanError: no header, or no look at the machine yet.
+        """
+        shape, machine = self._known(model, self._machine())
+        resting = at_rest(machine)  # by now the model itself is among what is used
+        plan = self._as_is(settings, shape, resting, self.profile)
+        return plan_input(shape, plan, resting, kept_tokens=kept_tokens)
+
+    def _as_is(
+        self, settings: LoadSettings, shape: ModelShape, machine: Machine, profile: Profile
+    ) -> Plan:
         launch = launch_of_settings(settings, threads_for(machine, Wishes())[0])
-        plan = plan_as_is(
+        return plan_as_is(
             shape,
             machine,
             launch,
             gpus_of(settings, machine, uses_gpus=self._uses_gpus(settings)),
-            rule=speed_rule(shape, machine),
+            rule=self._rule(shape, machine),
             reserve_share=RULES[profile].reserve_share,
         )
-        return _priced(shape, machine, settings, plan)
 
     def arrange(self, settings: LoadSettings, model: LocalModel) -> LoadSettings:
         """The same layers on GPUs and experts in RAM, spread anew over the GPUs.
@@ -237,7 +265,8 @@ class LoadPlanner:
             n_ubatch=settings.n_ubatch,
         )
         wanted = self._for_engine(wishes, settings)
-        plan = find_plan(shape, machine, wanted, with_remedies=False)
+        rule = self._rule(shape, machine)
+        plan = find_plan(shape, machine, wanted, rule=rule, with_remedies=False)
         found = settings_of(plan, settings, machine)
         places = {name: getattr(found, name) for name in PLACES}
         return dataclasses.replace(settings, **places)
@@ -280,6 +309,9 @@ class LoadPlanner:
         assert model.facts is not None  # a plannable model has them
         return shape_of(model.facts), machine
 
+    def _rule(self, shape: ModelShape, machine: Machine) -> SpeedRule:
+        return speed_rule(shape, machine, factors=self._factors())
+
     def _search(
         self,
         model: LocalModel,
@@ -291,11 +323,12 @@ class LoadPlanner:
         shape, known = self._known(model, machine)
         siblings = _siblings(model, others or ())
         helps = others is not None
-        plan = find_plan(shape, known, wishes, siblings=siblings, with_remedies=helps)
+        rule = self._rule(shape, known)
+        plan = find_plan(shape, known, wishes, rule=rule, siblings=siblings, with_remedies=helps)
         settings = settings_of(plan, begin, known)
         if wishes.n_gpu_layers is None and wishes.n_cpu_moe is None:
             self._note_found(settings, wishes)
-        return _priced(shape, known, settings, plan)
+        return self._priced(shape, known, settings, plan)
 
     def _search_remedies(
         self,
@@ -306,7 +339,8 @@ class LoadPlanner:
         machine: Machine | None,
     ) -> PricedLoad:
         shape, known = self._known(model, machine)
-        plan = find_plan(shape, known, wishes, siblings=_siblings(model, others))
+        rule = self._rule(shape, known)
+        plan = find_plan(shape, known, wishes, rule=rule, siblings=_siblings(model, others))
         found = plan.alternatives
         if plan.fits:  # the same layers, spread better over the GPUs
             seconds = plan.seconds_per_token
@@ -329,11 +363,23 @@ class LoadPlanner:
             for each in others
             if each.id != model.id and each.facts is not None and is_plannable(each)
         ]
+        factors = self._factors()
 
         def search(target: ModelShape, other: Wishes) -> Plan:
-            return usual_plan(target, known, other)
+            return usual_plan(target, known, other, factors)
 
         return plan_changes(Planned(model, shape), priced.plan, wishes, siblings, search)
+
+    def _priced(
+        self, shape: ModelShape, machine: Machine, settings: LoadSettings, plan: Plan
+    ) -> PricedLoad:
+        setup, factors = plan_input(shape, plan, machine), self._factors()
+        speed = forecast_speed(setup, PROMPT_TOKENS, factors=factors)
+        others = tuple(
+            (tokens, forecast_speed(setup, tokens, factors=factors).first_token_s)
+            for tokens in OTHER_PROMPTS
+        )
+        return PricedLoad(settings, plan, speed, others, speed_limits(setup, speed))
 
     def _note_found(self, settings: LoadSettings, wishes: Wishes) -> None:
         with self._lock:
@@ -371,12 +417,3 @@ def _siblings(model: LocalModel, others: Sequence[LocalModel]) -> list[Sibling]:
             key = f"{OFFER}{item.repo}:{item.name}"
             found.append(Sibling(item.name, item.size_bytes, None, key))
     return found
-
-
-def _priced(shape: ModelShape, machine: Machine, settings: LoadSettings, plan: Plan) -> PricedLoad:
-    setup = plan_input(shape, plan, machine)
-    speed = forecast_speed(setup, PROMPT_TOKENS)
-    others = tuple(
-        (tokens, forecast_speed(setup, tokens).first_token_s) for tokens in OTHER_PROMPTS
-    )
-    return PricedLoad(settings, plan, speed, others, speed_limits(setup, speed))

@@ -51,6 +51,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.host_settings import threads_for
 from kimi_desktop.planner.plan_types import Wishes
+from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.types import ExactCheck, LoadForecast
 
 log = logging.getLogger(__name__)
@@ -92,6 +93,7 @@ class LlamaEngineService:
         forecast: Forecast,
         checker: ExactChecker | None = None,
         grace_s: float = GRACE_S,
+        factors: Callable[[], Factors | None] = lambda: None,
     ) -> None:
         self._io = io
         self._store = store
@@ -103,7 +105,12 @@ class LlamaEngineService:
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
         self._prober = Prober()
         self.plans = LoadPlanner(
-            io, store, machine=machine, begin=self._begin_with, uses_gpus=self.uses_gpus
+            io,
+            store,
+            machine=machine,
+            begin=self._begin_with,
+            uses_gpus=self.uses_gpus,
+            factors=factors,
         )
         self._run: EngineRun | None = None
         self._beginning: asyncio.Task[None] | None = None

@@ -62,6 +62,11 @@ class AppPaths:
         return self.data / "measured.json"
 
     @property
+    def learned_file(self) -> Path:
+        """What finished runs taught about the speed of those machines."""
+        return self.data / "learned.json"
+
+    @property
     def default_models_folder(self) -> Path:
         """Where models go until the user chooses another folder."""
         return self.data / "models"

@@ -32,6 +32,8 @@ from kimi_desktop.planner.offer_words import file_words, planned_words
 from kimi_desktop.planner.offers import best_file, offer_of, offered_file, offers_for
 from kimi_desktop.planner.plan_types import Sibling, Wishes
 from kimi_desktop.planner.report import plan_model, plan_speed
+from kimi_desktop.planner.speed_factors import Factors
+from kimi_desktop.planner.speed_setup import speed_rule
 
 
 class Discover:
@@ -43,6 +45,7 @@ class Discover:
         machine: Callable[[], Machine | None],
         remote: RemoteModels,
         gpu_engine: Callable[[], bool] = lambda: True,
+        factors: Callable[[], Factors | None] = lambda: None,
     ) -> None:
         """A view of models that are elsewhere.
 
@@ -51,7 +54,9 @@ class Discover:
             machine: the last look at it.
             remote: asks the hubs.
             gpu_engine: the chosen engine was built for GPUs.
+            factors: of speed, as learned on this machine.
         """
+        self._factors = factors
         self._io = io
         self._machine = machine
         self._remote = remote
@@ -111,7 +116,11 @@ class Discover:
 
     def _offers(self) -> tuple[OfferedModel, ...]:
         machine = self._machine()
-        return () if machine is None else offers_for(shipped_catalogue(), machine)
+        return (
+            ()
+            if machine is None
+            else offers_for(shipped_catalogue(), machine, factors=self._factors())
+        )
 
     def _search(self, text: str) -> tuple[SearchRow, ...]:
         catalogue = shipped_catalogue()
@@ -141,11 +150,18 @@ class Discover:
         sets = gguf_sets(listing.files)
         if not sets:
             if model is not None:  # the maker's own repository: its GGUF files are in others
-                return offer_of(model, machine)
+                return offer_of(model, machine, factors=self._factors())
             raise ModelError(ErrorCode.MODEL_NO_GGUF, {"repo": listing.repo})
         name = model.name if model else PurePosixPath(listing.repo).name
         files = tuple(
-            offered_file(name, one.quantization, listing.repo, one.size_bytes, machine)
+            offered_file(
+                name,
+                one.quantization,
+                listing.repo,
+                one.size_bytes,
+                machine,
+                factors=self._factors(),
+            )
             for one in sets
         )
         return OfferedModel(
@@ -175,8 +191,10 @@ class Discover:
             for other in gguf_sets(listing.files)
             if other.quantization != one.quantization
         ]
-        plan = plan_model(facts, machine, Wishes(), siblings=siblings)
-        speed = plan_speed(shape_of(facts), plan, machine)
+        factors = self._factors()
+        rule = speed_rule(shape_of(facts), machine, factors=factors)
+        plan = plan_model(facts, machine, Wishes(), rule=rule, siblings=siblings)
+        speed = plan_speed(shape_of(facts), plan, machine, factors=factors)
         local = LocalModel(
             id=f"{listing.repo}:{one.quantization}",
             path=Path(PurePosixPath(one.path).name),

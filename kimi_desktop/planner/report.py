@@ -25,6 +25,7 @@ from kimi_desktop.planner.plan_types import (
     Wishes,
 )
 from kimi_desktop.planner.speed import forecast_speed
+from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import MeasuredRates, plan_input
 from kimi_desktop.planner.speed_types import Band, SpeedForecast
 from kimi_desktop.planner.types import DeviceMemory, ModelShape
@@ -59,6 +60,7 @@ def plan_speed(
     *,
     rates: MeasuredRates | None = None,
     prompt_tokens: int = 2048,
+    factors: Factors | None = None,
 ) -> SpeedForecast:
     """How fast a plan will be.
 
@@ -66,11 +68,12 @@ def plan_speed(
         shape: the model.
         plan: how it is loaded.
         machine: what the plan is for.
-        rates: measured on that machine; None = nothing was.
+        rates: measured a moment ago; None = those of the machine, if there are any.
         prompt_tokens: of the prompt that the time to the first token is told for.
+        factors: as learned on that machine; None = as shipped.
     """
     setup = plan_input(shape, plan, machine, rates=rates or MeasuredRates())
-    return forecast_speed(setup, prompt_tokens)
+    return forecast_speed(setup, prompt_tokens, factors=factors)
 
 
 def headline(plan: Plan, language: Language) -> str:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+from kimi_desktop.base.units import GB
 from kimi_desktop.planner.speed import Part, decode_parts, load_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import FACTOR_NAMES, Factors, shipped_speed_data
 from kimi_desktop.planner.speed_types import FinishedRun
@@ -20,7 +21,19 @@ MIN_GAIN = 0.15
 """Late runs count this much, so that a machine that changed is noticed."""
 MAX_DRIFT = 4.0
 """How far a factor may go from the shipped one, times."""
+LEAST_BYTES = GB
+"""Read per token by a run that is learned from."""
 _NOISE_S = 1e-6
+
+
+def is_telling(run: FinishedRun) -> bool:
+    """The run says something about models that are worth a forecast.
+
+    A small model spends its time on fixed costs that a large one hardly notices; corrected by such
+    runs, the forecast of a trillion parameters would be off by times.
+    """
+    work = run.setup.work
+    return work.host_bytes + sum(work.gpu_bytes) >= LEAST_BYTES
 
 
 def learn(factors: Factors, run: FinishedRun, *, shipped: Factors | None = None) -> Factors:

@@ -20,6 +20,7 @@ from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.planner.by_size import SizedForecast, forecast_by_size
 from kimi_desktop.planner.hardware import shares_memory
 from kimi_desktop.planner.plan_types import Fit
+from kimi_desktop.planner.speed_factors import Factors
 
 # K2.6's native checkpoint: weights only.
 K26_NATIVE_BYTES = 594_200_000_000
@@ -103,10 +104,10 @@ class MachineTier:
     """None: no model of the family fits."""
 
 
-def machine_tier(machine: Machine) -> MachineTier:
-    """Kind and reach of a machine."""
+def machine_tier(machine: Machine, factors: Factors | None = None) -> MachineTier:
+    """Kind and reach of a machine; ``factors`` of speed as learned on it."""
     is_server = machine.vram_total_bytes >= K26_VRAM_BYTES
-    yardsticks = tuple(_sized_yardsticks(at_rest(machine)))
+    yardsticks = tuple(_sized_yardsticks(at_rest(machine), factors))
     for reach, name, sized in yardsticks:
         found = reach
         if not sized.verdict.fits:
@@ -132,9 +133,11 @@ def tier_sentence(machine: Machine, language: Language) -> str:
     return _sentence(machine, machine_tier(machine), language)
 
 
-def machine_verdict(machine: Machine, language: Language) -> Verdict:
+def machine_verdict(
+    machine: Machine, language: Language, factors: Factors | None = None
+) -> Verdict:
     """What the machine is good for: tier, one sentence, its speed and how the rows came out."""
-    found = machine_tier(machine)
+    found = machine_tier(machine, factors)
     detail = count_results(check_rows(machine, language), language)
     if found.sized is not None:
         band = found.sized.speed.decode_tps
@@ -171,12 +174,14 @@ def at_rest(machine: Machine) -> Machine:
     )
 
 
-def _sized_yardsticks(machine: Machine) -> Iterator[tuple[Reach, str, SizedForecast]]:
+def _sized_yardsticks(
+    machine: Machine, factors: Factors | None
+) -> Iterator[tuple[Reach, str, SizedForecast]]:
     for reach, model_id, quantization in YARDSTICKS:
         model = shipped_catalogue().find(model_id)
         item = model.quantization(quantization) if model else None
         if model is not None and item is not None and item.size_bytes:
-            sized = forecast_by_size(model.id, item.name, item.size_bytes, machine)
+            sized = forecast_by_size(model.id, item.name, item.size_bytes, machine, factors=factors)
             yield reach, f"{model.name} {item.name}", sized
 
 

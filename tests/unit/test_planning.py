@@ -22,6 +22,7 @@ from kimi_desktop.models.library import Library
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.plan_types import Wishes
+from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
 from kimi_desktop.planning import Finder, Target, write_plan
 from tests.support.hub.content import HubFile
 from tests.support.hub.faults import Fault
@@ -89,10 +90,19 @@ def finder_for(
     return Finder(library or Library(kv_bytes_per_token), local, shipped_catalogue(), remote, found)
 
 
-def said(target: Target, found: Machine, language: Language = Language.EN) -> str:
+def said(
+    target: Target,
+    found: Machine,
+    language: Language = Language.EN,
+    factors: Factors | None = None,
+) -> str:
     out = io.StringIO()
-    write_plan(target, found, Wishes(), language, out, json_output=False)
+    write_plan(target, found, Wishes(), language, out, json_output=False, factors=factors)
     return out.getvalue()
+
+
+def speed_of(text: str) -> str:
+    return next(line for line in text.splitlines() if "tok/s" in line)
 
 
 def as_json(target: Target, found: Machine, wishes: Wishes | None = None) -> dict[str, object]:
@@ -122,6 +132,19 @@ def test_a_catalogue_name_is_planned_by_the_header_on_the_hub(finder: Finder) ->
     text = said(target, machine())
     assert text.startswith("Fits in VRAM + RAM")
     assert "-m Kimi-K2.6-UD-Q4_K_XL-00001-of-00004.gguf" in text
+
+
+def test_what_was_learned_changes_the_speed_and_is_told(hub: LocalHub, finder: Finder) -> None:
+    shipped = shipped_speed_data().factors
+    learned = dataclasses.replace(shipped, ram=shipped.ram * 0.5, runs=1_200)
+    exact = finder.find("kimi-k2.6:UD-Q4_K_XL")
+    with hub.offline():
+        estimate = finder_for(hub, machine()).find("kimi-k2.6:UD-Q4_K_XL")
+    for target in (exact, estimate):
+        before, after = said(target, machine()), said(target, machine(), factors=learned)
+        assert speed_of(before) != speed_of(after)
+        assert "measured on this machine: 1,200." in after
+        assert "measured on this machine" not in before
 
 
 def test_without_a_quantization_the_best_one_for_the_machine(hub: LocalHub) -> None:

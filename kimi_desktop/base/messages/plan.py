@@ -35,6 +35,10 @@ TEXTS: dict[str, Text] = {
         "Choose a complete GGUF file, or plan with its size alone on the Models page.",
         "请选择完整的 GGUF 文件，或在“模型”页仅按文件大小估算。",
     ),
+    "plan.learned": Text(
+        "Speeds are corrected by answers measured on this machine: {runs}.",
+        "速度已按本机的实测回答校正：{runs} 次。",
+    ),
     # by size alone
     "plan.estimate": Text(
         "An estimate by the size of the file, since its header could not be read. {why}",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,10 @@ from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.types import AnswerFinished, Finish, QueueChanged, Role, TokensArrived
 from kimi_desktop.core import Core
+from kimi_desktop.learning import kept_tokens
+from kimi_desktop.planner import speed_learn
+from kimi_desktop.planner.plan_types import Profile
+from kimi_desktop.planner.speed import forecast_speed
 from tests.support.engine_programs import short_folder
 from tests.support.heard import WAIT_S, Heard
 from tests.support.tiny_kimi_scripts import said
@@ -92,3 +98,30 @@ def test_a_message_sent_before_the_engine_is_ready_and_an_engine_that_is_killed(
 def finished_question(core: Core, chat: int) -> int:
     """The last question of the chat."""
     return [m.id for m in core.chats.messages(chat) if m.role is Role.USER][-1]
+
+
+def test_an_answer_corrects_the_forecast_of_its_machine(
+    core: Core, load: LoadSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speed_learn, "LEAST_BYTES", 0)  # the tiny Kimi reads a few megabytes
+    heard = Heard(core.bus)
+    core.machine.probe().result(WAIT_S)
+    chat = core.chats.new_chat()
+    core.chats.send(chat, "count")
+    core.engine.start(load).result(WAIT_S)
+    stats = heard.wait(AnswerFinished).message.stats
+    assert stats is not None
+    assert stats.tokens > 100
+    until = time.monotonic() + WAIT_S
+    while core.learned.factors() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    learned = core.learned.factors()
+    assert learned is not None
+    assert learned.runs == 1
+    (model,) = core.models.models
+    setup = core.plans.work_of(load, model, kept_tokens(stats))
+    before = forecast_speed(setup).decode_tps.likely
+    after = forecast_speed(setup, factors=learned).decode_tps.likely
+    truth = stats.decode_tokens_per_s
+    assert abs(math.log(after / truth)) < abs(math.log(before / truth))
+    assert core.plans.price(load, model, Profile.SAFE).speed.decode_tps.likely != before

@@ -13,10 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.machine.gpus import GpuReader
+from kimi_desktop.machine.probe import look
+from kimi_desktop.planner.speed_types import FinishedRun
 from tests.support.hf_shapes import hub_checkpoint, kimi_k25, write_checkpoint
 from tests.support.hub.large_models import split_model
 from tests.support.hub.server import LocalHub
+from tests.support.speeds import hybrid
 
 K26 = "unsloth/Kimi-K2.6-GGUF"
 PATIENCE_S = 90
@@ -103,6 +108,22 @@ def test_an_estimate_without_a_network(paths: AppPaths, nobody: str, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert "估算" in done.stdout
     assert "可放入显存 + 内存" in done.stdout
+
+
+def test_what_this_machine_taught_is_for_this_machine(
+    paths: AppPaths, nobody: str, tmp_path: Path
+) -> None:
+    here = look([tmp_path], GpuReader())
+    run_here = FinishedRun(hybrid(), decode_tps=3.0)
+    assert LearnedSpeeds(paths.learned_file, lambda: here).learn(run_here) is not None
+    told = "measured on this machine: 1."
+    arguments = ("kimi-k2.6:UD-Q2_K_XL", "--lang", "en")
+    done = run(paths, nobody, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert told in done.stdout
+    other = run(paths, nobody, *arguments, "--machine", str(machine_file(tmp_path)))
+    assert other.returncode == 0, other.stderr
+    assert told not in other.stdout
 
 
 @pytest.mark.parametrize(

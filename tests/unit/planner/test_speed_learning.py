@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ from kimi_desktop.planner.speed_factors import (
     read_speed_data,
     shipped_speed_data,
 )
-from kimi_desktop.planner.speed_learn import MAX_DRIFT, MAX_STEP, kept_values, learn
+from kimi_desktop.planner.speed_learn import MAX_DRIFT, MAX_STEP, is_telling, kept_values, learn
 from kimi_desktop.planner.speed_types import FinishedRun, Resource
-from tests.support.speeds import hybrid
+from tests.support.speeds import GB, hybrid
 
 SHIPPED = shipped_speed_data().factors
 
@@ -72,6 +73,16 @@ def test_no_run_moves_a_factor_far(speeds: list[float]) -> None:
 def test_a_run_that_measured_nothing_teaches_nothing() -> None:
     assert learn(SHIPPED, FinishedRun(hybrid())) is SHIPPED
     assert learn(SHIPPED, FinishedRun(hybrid(), decode_tps=0.0, prefill_tps=100.0)) is SHIPPED
+
+
+def test_work_on_gpus_counts_as_much_as_work_in_memory() -> None:
+    def reading(host: float, *gpus: float) -> FinishedRun:
+        work = replace(hybrid().work, host_bytes=int(host * GB), gpu_bytes=tuple(gpus))
+        return FinishedRun(hybrid(work=work), decode_tps=5.0)
+
+    assert is_telling(reading(1.0))
+    assert is_telling(reading(0.0, 0.5 * GB, 0.5 * GB))
+    assert not is_telling(reading(0.5, 0.4 * GB))
 
 
 def test_what_was_learned_is_kept_and_read_back() -> None:
