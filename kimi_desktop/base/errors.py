@@ -90,6 +90,11 @@ class ErrorCode(StrEnum):
     DOWNLOAD_HASH_MISMATCH = "downloads.hash_mismatch"
     DOWNLOAD_NO_SPACE = "downloads.no_space"
     DOWNLOAD_NOT_WRITTEN = "downloads.not_written"
+    DOWNLOAD_PART_GONE = "downloads.part_gone"
+    DOWNLOAD_CHANGED = "downloads.changed"
+    DOWNLOAD_CLOCK_WRONG = "downloads.clock_wrong"
+    DOWNLOAD_FILE_TOO_LARGE = "downloads.file_too_large"
+    DOWNLOAD_HELD = "downloads.held"
     DOWNLOAD_WORKER_DIED = "downloads.worker_died"
 
     # hubs

@@ -18,7 +18,7 @@ from typing import Any
 RENAME_ATTEMPTS = 10
 RENAME_PAUSE_S = 0.5
 """Virus scanners hold new files for seconds (Windows)."""
-_HELD_BY_ANOTHER = frozenset({5, 32})
+HELD_BY_ANOTHER = frozenset({5, 32})
 """ERROR_ACCESS_DENIED and ERROR_SHARING_VIOLATION."""
 _CANNOT_RESERVE = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 _F_FULLFSYNC = 51
@@ -36,6 +36,15 @@ def open_file(path: Path) -> int:
         os.close(descriptor)
         raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), str(path))
     return descriptor
+
+
+def open_to_read(path: Path) -> int:
+    """Open for reading.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
 
 def append(descriptor: int, data: bytes) -> None:
@@ -108,7 +117,7 @@ def replace(source: Path, target: Path) -> None:
         try:
             os.replace(source, target)  # noqa: PTH105 - tests play errors here
         except OSError as error:
-            held = getattr(error, "winerror", None) in _HELD_BY_ANOTHER
+            held = getattr(error, "winerror", None) in HELD_BY_ANOTHER
             if not held or attempt + 1 == RENAME_ATTEMPTS:
                 raise
             time.sleep(RENAME_PAUSE_S)
@@ -141,8 +150,10 @@ class PositionedFile:
         return done
 
     def close(self) -> None:
-        """Close it."""
-        os.close(self.descriptor)
+        """Close it; a second time does nothing."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _write_some(self, data: memoryview, offset: int) -> int:
         if self._has_positions:

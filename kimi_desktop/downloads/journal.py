@@ -157,7 +157,10 @@ class PieceJournal:
 
     def close(self) -> None:
         """Close the file; it stays for the next run."""
-        os.close(self._fd)
+        with self._lock:
+            # Not the old number: it may soon be another file's.
+            descriptor, self._fd = self._fd, -1
+        os.close(descriptor)
 
     def _append(self, kind: _Kind, number: int, length: int, digest: bytes) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,13 +78,23 @@ class PartFile:
         folder: the model's folder.
         job: what the file must become.
         piece_bytes: smaller in tests.
+        on_piece: called when a piece was finished, on the thread that wrote its last byte.
 
     Raises:
         OSError: the folder cannot be written, or there is no space.
     """
 
-    def __init__(self, folder: Path, job: FileJob, *, piece_bytes: int = PIECE_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        job: FileJob,
+        *,
+        piece_bytes: int = PIECE_BYTES,
+        on_piece: Callable[[], None] = lambda: None,
+    ) -> None:
         self.job = job
+        self.closed = False
+        self._on_piece = on_piece
         self.piece_bytes = piece_bytes
         partial = folder / PARTIAL_FOLDER
         partial.mkdir(parents=True, exist_ok=True)
@@ -107,6 +117,7 @@ class PartFile:
 
     def _take_up(self) -> None:
         self._lock = threading.Lock()
+        self._lasting = threading.Lock()
         self._synced_records = 0
         self.unsynced_bytes = 0
         """Written since the last ``sync``."""
@@ -156,6 +167,18 @@ class PartFile:
         """See ``Coverage.prefix_pieces``."""
         with self._lock:
             return self.coverage.prefix_pieces
+
+    @property
+    def free_bytes(self) -> int:
+        """See ``Coverage.free_bytes``."""
+        with self._lock:
+            return self.coverage.free_bytes
+
+    @property
+    def complete(self) -> bool:
+        """See ``Coverage.complete``."""
+        with self._lock:
+            return self.coverage.complete
 
     # leases, for the connections
 
@@ -245,14 +268,9 @@ class PartFile:
             PartGoneError: the file is not the one that was opened.
             OSError: the disk failed.
         """
-        self.check()
-        records = self._journal.n_noted
-        with self._lock:
-            self.unsynced_bytes = 0
-        disk.sync_data(self._data.descriptor)
-        if records > self._synced_records:
-            self._journal.mark_synced(records)
-            self._synced_records = records
+        with self._lasting:
+            if not self.closed:
+                self._sync()
 
     def check(self) -> None:
         """See that the file still has its name and its length.
@@ -272,18 +290,24 @@ class PartFile:
     def close(self) -> None:
         """Write down the unfinished pieces, bring all to the disk, and leave it for the next run.
 
+        A file of which nothing came is removed, with the space that was reserved for it.
+
         Raises:
             OSError: the disk failed; what was journaled before still counts.
         """
-        try:
-            for piece, state in self._digests.items():
-                start = piece * self.piece_bytes
-                if not self.coverage.is_done(piece) and state.offset > start:
-                    length = state.offset - start
-                    self._journal.note_part(piece, length, state.digest.digest())
-            self.sync()
-        finally:
-            self._close()
+        with self._lasting:
+            try:
+                for piece, state in self._digests.items():
+                    start = piece * self.piece_bytes
+                    if not self.coverage.is_done(piece) and state.offset > start:
+                        length = state.offset - start
+                        self._journal.note_part(piece, length, state.digest.digest())
+                self._sync()
+            finally:
+                self._close()
+        if not self.coverage.written_bytes:
+            self.path.unlink(missing_ok=True)
+            self.forget_journal()
 
     def finish(self) -> Path:
         """Give the proven file its final name. The journal stays until ``forget_journal``.
@@ -291,9 +315,10 @@ class PartFile:
         Raises:
             OSError: the disk failed, or another program holds the file.
         """
-        self.check()
-        disk.sync_data(self._data.descriptor)
-        self._close()
+        with self._lasting:
+            self.check()
+            disk.sync_data(self._data.descriptor)
+            self._close()
         self._target.parent.mkdir(parents=True, exist_ok=True)
         disk.replace(self.path, self._target)
         disk.sync_folder(self._target.parent)
@@ -305,7 +330,8 @@ class PartFile:
         Raises:
             OSError: the disk failed.
         """
-        self._close()
+        with self._lasting:
+            self._close()
         bad = self.path.with_suffix(".bad")
         disk.replace(self.path, bad)
         self.forget_journal()
@@ -317,9 +343,21 @@ class PartFile:
         with suppress(OSError):
             self._journal_path.parent.rmdir()
 
+    def _sync(self) -> None:
+        self.check()
+        records = self._journal.n_noted
+        with self._lock:
+            self.unsynced_bytes = 0
+        disk.sync_data(self._data.descriptor)
+        if records > self._synced_records:
+            self._journal.mark_synced(records)
+            self._synced_records = records
+
     def _close(self) -> None:
-        self._data.close()
-        self._journal.close()
+        if not self.closed:
+            self.closed = True
+            self._data.close()
+            self._journal.close()
 
     # hashing what comes
 
@@ -354,6 +392,7 @@ class PartFile:
         with self._lock:
             self.hashes[piece] = digest
         self._journal.note_piece(piece, digest)
+        self._on_piece()
 
 
 def paths_of(folder: Path, job: FileJob) -> tuple[Path, Path]:

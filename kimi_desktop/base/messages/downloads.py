@@ -77,6 +77,46 @@ TEXTS: dict[str, Text] = {
         "Check the folder's permissions and whether its drive is connected.",
         "请检查文件夹权限，以及所在磁盘是否已连接。",
     ),
+    "downloads.part_gone": Text(
+        "Another program removed or changed the partial file {path}.",
+        "其他程序删除或更改了未完成的文件 {path}。",
+    ),
+    "downloads.part_gone.next": Text(
+        "Resume: what is still there is checked and kept, the rest is fetched again.",
+        "请继续下载：仍在的部分会校验并保留，其余重新获取。",
+    ),
+    "downloads.changed": Text(
+        "{host} has another version of {file} by now.",
+        "{host} 上的 {file} 已变为其他版本。",
+    ),
+    "downloads.changed.next": Text(
+        "Start the download anew to get that version, or use another source.",
+        "请重新开始下载以获取该版本，或换一个来源。",
+    ),
+    "downloads.clock_wrong": Text(
+        "{host} cannot be trusted at this computer's date and time: {detail}.",
+        "按本机的日期和时间无法信任 {host}：{detail}。",
+    ),
+    "downloads.clock_wrong.next": Text(
+        "Set the clock, then resume.",
+        "请校准系统时间后继续。",
+    ),
+    "downloads.file_too_large": Text(
+        "The file system at {path} takes no files of this size (FAT32 ends at 4 GiB).",
+        "{path} 所在的文件系统无法存放这么大的文件（FAT32 上限为 4 GiB）。",
+    ),
+    "downloads.file_too_large.next": Text(
+        "Choose a folder on another drive, or a model in smaller parts.",
+        "请选择其他磁盘上的文件夹，或分片更小的模型。",
+    ),
+    "downloads.held": Text(
+        "Another program holds {path}, perhaps a virus scanner.",
+        "{path} 正被其他程序占用，可能是杀毒软件。",
+    ),
+    "downloads.held.next": Text(
+        "Resume in a minute: everything is there and proven.",
+        "请稍后继续：内容已全部下载并通过校验。",
+    ),
     "downloads.worker_died": Text(
         "The download process ended unexpectedly: {detail}.",
         "下载进程意外退出：{detail}。",

@@ -1,0 +1,157 @@
+"""What all threads of one transfer share: the files, the sources, the end. In the worker.
+
+Everything is guarded by ``changed``; a ``PartFile`` has its own lock, which is always taken after
+it. Whoever changes something that another thread may wait for notifies it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.downloads.coverage import PIECE_BYTES
+from kimi_desktop.downloads.disk_errors import disk_error
+from kimi_desktop.downloads.file_work import FileState, FileWork
+from kimi_desktop.downloads.pace import MOST_CONNECTIONS
+from kimi_desktop.downloads.part_file import PartFile, paths_of
+from kimi_desktop.downloads.proving import FileProof, PartProof
+from kimi_desktop.downloads.source_choice import SourceChoice
+from kimi_desktop.downloads.types import DownloadSpec
+
+DAY_S = 86_400.0
+
+Tell = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a transfer behaves; what may change meanwhile has a method of ``Transfer``."""
+
+    bytes_per_s: float | None = None
+    """The user's limit; None = none."""
+    most_connections: int = MOST_CONNECTIONS
+    preferred: str | None = None
+    """The endpoint to ask first."""
+    patience_s: float = DAY_S
+    """How long nothing may come before it is given up."""
+    piece_bytes: int = PIECE_BYTES
+    tokens: Mapping[str, str] = field(default_factory=dict)
+    """By origin."""
+    proven: frozenset[str] = frozenset()
+    """Targets that are known to be right: unchanged since they were proven."""
+
+
+class Board:
+    """The shared state."""
+
+    def __init__(self, spec: DownloadSpec, options: Options) -> None:
+        self.options = options
+        self.folder = Path(spec.folder)
+        self.files = [FileWork(index, job) for index, job in enumerate(spec.files)]
+        self.total_bytes = sum(job.size_bytes for job in spec.files)
+        self.sources = SourceChoice(preferred=options.preferred)
+        self.changed = threading.Condition()
+        self.stopped = threading.Event()
+        self.failure: DownloadError | None = None
+        """What ended everything."""
+
+    @property
+    def all_over(self) -> bool:
+        """Nothing is left to do."""
+        return all(file.is_over for file in self.files)
+
+    def notify(self) -> None:
+        """Something changed."""
+        with self.changed:
+            self.changed.notify_all()
+
+    def take_stock(self) -> None:
+        """See which files are there already, and what earlier runs left of the others.
+
+        Raises:
+            DownloadError: BAD_LISTING for a name that leads out of the folder.
+            OSError: the folder cannot be written, or there is no space.
+        """
+        for file in self.files:
+            if not _stays_inside(file.job.target):
+                params = {"host": "", "detail": repr(file.job.target)}
+                raise DownloadError(ErrorCode.DOWNLOAD_BAD_LISTING, params)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for file in self.files:
+            target = self.folder / file.job.target
+            length = target.stat().st_size if target.is_file() else None
+            if file.job.size_bytes == 0:
+                self._settle_empty(file, target)
+            elif length == file.job.size_bytes:
+                if file.job.target in self.options.proven:
+                    file.state = FileState.DONE
+                else:
+                    file.state, file.proof = FileState.CHECKING, FileProof(target, file.job)
+            elif paths_of(self.folder, file.job)[1].exists():
+                self.open(file)
+
+    def open(self, file: FileWork) -> PartFile:
+        """Open or make the partial file.
+
+        Raises:
+            OSError: it cannot be made, or there is no space.
+        """
+        if file.part is None:
+            file.part = PartFile(
+                self.folder,
+                file.job,
+                piece_bytes=self.options.piece_bytes,
+                on_piece=self.notify,
+            )
+            file.proof = PartProof(file.part)
+            file.state = FileState.ACTIVE
+        return file.part
+
+    def give_up(self, file: FileWork, error: DownloadError | None) -> None:
+        """A file cannot be had; the others go on."""
+        with self.changed:
+            file.error = error
+            file.state = FileState.FAILED
+            if file.part is not None:
+                with suppress(OSError):  # what was journaled before counts all the same
+                    file.part.close()
+            self.changed.notify_all()
+
+    def disk_failed(self, error: OSError) -> None:
+        """Nothing can be written: everything ends."""
+        with self.changed:
+            if self.failure is None and not self.stopped.is_set():
+                written = sum(file.written_bytes for file in self.files)
+                self.failure = disk_error(error, self.folder, self.total_bytes - written)
+            self.stopped.set()
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        """Leave every unfinished file for the next run."""
+        for file in self.files:
+            if isinstance(file.proof, FileProof):
+                file.proof.close()
+            if file.part is not None and not file.is_over:
+                with suppress(OSError):
+                    file.part.close()
+
+    def _settle_empty(self, file: FileWork, target: Path) -> None:
+        """Git may have empty files; an empty one that has a SHA-256 is a slip of the listing."""
+        if file.job.sha256 is not None:
+            params = {"host": "", "detail": f"{file.job.target}: 0 B"}
+            self.give_up(file, DownloadError(ErrorCode.DOWNLOAD_BAD_LISTING, params))
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(b"")
+        file.state = FileState.DONE
+
+
+def _stays_inside(target: str) -> bool:
+    """A relative path without tricks. Which names are good is decided before; this is the fence."""
+    parts = target.split("/")
+    return all(part not in ("", ".", "..") for part in parts) and not set(target) & set("\\:\0")

@@ -1,0 +1,76 @@
+"""The state of one file of a transfer, from "not begun" to "proven". Guarded by the transfer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kimi_desktop.base.errors import DownloadError
+from kimi_desktop.downloads.part_file import PartFile
+from kimi_desktop.downloads.proving import Proof
+from kimi_desktop.downloads.repair import Repair
+from kimi_desktop.downloads.types import FileJob, Source
+
+
+class FileState(StrEnum):
+    """Where a file stands."""
+
+    PENDING = "pending"
+    CHECKING = "checking"
+    """A file of that name is there: perhaps it is the right one."""
+    ACTIVE = "active"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(slots=True, eq=False)
+class FileWork:
+    """One file."""
+
+    index: int
+    job: FileJob
+    state: FileState = FileState.PENDING
+    part: PartFile | None = None
+    proof: Proof | None = None
+    hashing: bool = False
+    """A hasher has it in hand."""
+    connections: int = 0
+    repair: Repair = field(default_factory=Repair)
+    used: set[Source] = field(default_factory=set)
+    """Who its bytes came from since the last repair."""
+    avoid: frozenset[Source] = frozenset()
+    """Who sent bytes that were wrong."""
+    error: DownloadError | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more happens to it."""
+        return self.state in (FileState.DONE, FileState.FAILED)
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that nobody fetches yet."""
+        if self.state is FileState.PENDING:
+            return self.job.size_bytes
+        return self.part.free_bytes if self.state is FileState.ACTIVE and self.part else 0
+
+    @property
+    def written_bytes(self) -> int:
+        """Bytes on the disk; all of them while a repair fetches some again."""
+        if self.state is FileState.DONE or self.repair.rounds:
+            return self.job.size_bytes
+        return self.part.coverage.written_bytes if self.part else 0
+
+    @property
+    def hashed_bytes(self) -> int:
+        """Bytes whose hash has been taken."""
+        if self.state is FileState.DONE:
+            return self.job.size_bytes
+        return self.proof.done_bytes if self.proof else 0
+
+    @property
+    def is_verifying(self) -> bool:
+        """Everything has come, its hash has not been taken to the end."""
+        if self.state is FileState.CHECKING:
+            return True
+        return self.state is FileState.ACTIVE and self.part is not None and self.part.complete

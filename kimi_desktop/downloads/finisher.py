@@ -1,0 +1,164 @@
+"""Hashes files as they come, names those that are proven and repairs those that are not.
+
+Its threads run in the worker beside the connections: the hashers, and one that brings data to the
+disk. A file is hashed by one thread at a time, in order, so the proof is there with the last byte.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import threading
+import time
+from typing import Any
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.units import MIB
+from kimi_desktop.downloads.board import Board, Tell
+from kimi_desktop.downloads.file_work import FileState, FileWork
+from kimi_desktop.downloads.part_file import PartFile, proof_of
+from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
+
+WAIT_S = 0.25
+SYNC_S = 5.0
+SYNC_BYTES = 64 * MIB
+"""Per connection: what a power loss may cost."""
+MAX_HASHERS = 4
+
+
+class Finisher:
+    """Start its threads with the connections; they end when nothing is left or at a stop."""
+
+    def __init__(self, board: Board, tell: Tell) -> None:
+        self._board = board
+        self._tell = tell
+        self.hashed_bytes = 0
+        """A sign of life while nothing comes."""
+
+    def threads(self) -> list[threading.Thread]:
+        """One per core up to four that hash, one that syncs. Not started."""
+        hashers = min(os.cpu_count() or 1, MAX_HASHERS)
+        functions = [self._hash_files] * hashers + [self._sync_files]
+        return [threading.Thread(target=function, daemon=True) for function in functions]
+
+    # hashing
+
+    def _hash_files(self) -> None:
+        board = self._board
+        while True:
+            with board.changed:
+                file = self._next_to_hash()
+                while file is None:
+                    if board.stopped.is_set() or board.all_over:
+                        return
+                    board.changed.wait(WAIT_S)
+                    file = self._next_to_hash()
+                file.hashing = True
+            try:
+                self._hash(file)
+            except OSError as error:
+                if not file.is_over:  # it was given up meanwhile
+                    board.disk_failed(error)
+            finally:
+                with board.changed:
+                    file.hashing = False
+                    board.changed.notify_all()
+
+    def _next_to_hash(self) -> FileWork | None:
+        if self._board.stopped.is_set():
+            return None
+        for file in self._board.files:
+            if file.proof is None or file.is_over or file.hashing:
+                continue
+            if file.proof.ready:
+                return file
+        return None
+
+    def _hash(self, file: FileWork) -> None:
+        proof = file.proof
+        assert proof is not None
+        before = proof.done_bytes
+        is_whole = proof.step()
+        self.hashed_bytes += max(proof.done_bytes - before, 0)
+        if not is_whole:
+            return
+        if proof.proven:
+            self._name(file, proof)
+        elif isinstance(proof, FileProof):
+            self._was_another_file(file)
+        elif file.part is not None:
+            self._repair(file, file.part, proof.found)
+
+    def _name(self, file: FileWork, proof: Proof) -> None:
+        """Proven: the final name, then the news of it."""
+        hashes = proof.hashes
+        if isinstance(proof, PartProof) and file.part is not None:
+            file.part.finish()
+            file.repair.settle(hashes)
+        self._tell(_news_of(file, self._board, hashes))
+        if file.part is not None:
+            file.part.forget_journal()
+        with self._board.changed:
+            file.state = FileState.DONE
+
+    def _was_another_file(self, file: FileWork) -> None:
+        """What bears the name is not what the hub has. It stays until the right one is proven."""
+        with self._board.changed:
+            file.state, file.proof = FileState.PENDING, None
+
+    def _repair(self, file: FileWork, part: PartFile, found: str) -> None:
+        again = file.repair.plan(part, self._board.stopped)
+        if self._board.stopped.is_set():
+            return
+        if not again:
+            bad = part.quarantine()
+            params = {
+                "file": file.job.target,
+                "host": ", ".join(sorted({source.endpoint for source in file.used})),
+                "found": found,
+                "expected": proof_of(file.job),
+                "path": str(bad),
+            }
+            error = DownloadError(ErrorCode.DOWNLOAD_HASH_MISMATCH, params)
+            with self._board.changed:
+                file.error, file.state = error, FileState.FAILED
+            return
+        for piece in again:
+            part.lose(piece)
+        with self._board.changed:
+            file.avoid, file.used = frozenset(file.used), set()
+            file.proof = PartProof(part)
+
+    # lasting
+
+    def _sync_files(self) -> None:
+        board = self._board
+        last = time.monotonic()
+        while not board.stopped.wait(WAIT_S):
+            with board.changed:
+                if board.all_over:
+                    return
+                active = [(f.part, f.connections) for f in board.files if f.part and not f.is_over]
+            due = time.monotonic() - last >= SYNC_S
+            if due:
+                last = time.monotonic()
+            for part, connections in active:
+                if due or part.unsynced_bytes >= SYNC_BYTES * max(connections, 1):
+                    self._sync(part)
+
+    def _sync(self, part: PartFile) -> None:
+        try:
+            part.sync()
+        except OSError as error:
+            self._board.disk_failed(error)
+
+
+def _news_of(file: FileWork, board: Board, hashes: tuple[bytes, ...]) -> dict[str, Any]:
+    facts = (board.folder / file.job.target).stat()
+    return {
+        "event": "file",
+        "index": file.index,
+        "size": facts.st_size,
+        "mtime_ns": facts.st_mtime_ns,
+        "hashes": base64.b64encode(b"".join(hashes)).decode(),
+    }

@@ -1,0 +1,203 @@
+"""The engine from begin to end, with everything in order."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.downloads import dispatch
+from kimi_desktop.downloads.board import Options
+from kimi_desktop.downloads.types import DownloadSpec, FileJob
+from tests.support.hub.content import HubFile
+from tests.support.hub.faults import Fault
+from tests.support.hub.repos import Account
+from tests.support.hub.server import LocalHub
+from tests.support.transfers import PIECE, Run, assert_whole, sent_bytes, spec_of
+
+SHARDS = [HubFile(f"model-{n:05}-of-00003.gguf", 9 * PIECE + n) for n in (1, 2, 3)]
+
+
+@pytest.fixture
+def hub() -> Iterator[LocalHub]:
+    files = [*SHARDS, HubFile("config.json", content=b"{}", lfs=False)]
+    with LocalHub("org/model", files) as running:
+        yield running
+
+
+def test_every_file_is_there_and_proven(hub: LocalHub, tmp_path: Path) -> None:
+    run = Run(spec_of(hub, tmp_path)).now()
+    assert run.transfer.complete
+    assert_whole(hub, tmp_path)
+    assert run.proven == [0, 1, 2, 3]
+    last = run.progress[-1]
+    assert last["done"] == last["total"] == last["hashed"] == sum(f.length for f in hub.files)
+    assert (last["files_done"], last["files"], last["files_failed"]) == (4, 4, 0)
+    assert sent_bytes(hub, "cdn", "hub") == last["total"]  # not a byte twice
+
+
+def test_the_news_of_a_file_have_its_pieces(hub: LocalHub, tmp_path: Path) -> None:
+    run = Run(spec_of(hub, tmp_path)).now()
+    news = next(facts for facts in run.told if facts["event"] == "file" and facts["index"] == 0)
+    content = SHARDS[0].read(0, SHARDS[0].length)
+    expected = b"".join(
+        hashlib.sha256(content[at : at + PIECE]).digest() for at in range(0, len(content), PIECE)
+    )
+    assert base64.b64decode(news["hashes"]) == expected
+    facts = (tmp_path / SHARDS[0].path).stat()
+    assert (news["size"], news["mtime_ns"]) == (facts.st_size, facts.st_mtime_ns)
+
+
+def test_a_second_run_fetches_nothing(hub: LocalHub, tmp_path: Path) -> None:
+    Run(spec_of(hub, tmp_path)).now()
+    hub.log.clear()
+    again = Run(spec_of(hub, tmp_path)).now()
+    assert again.transfer.complete
+    assert hub.log == []
+    assert again.proven == [0, 1, 2, 3]  # hashed again: nobody said that they were known
+    known = frozenset(job.target for job in again.spec.files)
+    third = Run(again.spec, Options(piece_bytes=PIECE, proven=known)).now()
+    assert third.proven == []
+    assert third.transfer.complete
+
+
+def test_another_file_of_the_same_length_is_replaced_once_the_right_one_is_proven(
+    hub: LocalHub, tmp_path: Path
+) -> None:
+    (tmp_path / SHARDS[1].path).write_bytes(bytes(SHARDS[1].length))
+    (tmp_path / SHARDS[2].path).write_bytes(b"short")
+    run = Run(spec_of(hub, tmp_path)).now()
+    assert run.transfer.complete
+    assert_whole(hub, tmp_path)
+
+
+def test_a_stop_keeps_everything_and_the_next_run_goes_on(hub: LocalHub, tmp_path: Path) -> None:
+    hub.speeds["cdn"] = 400_000.0
+    run = Run(spec_of(hub, tmp_path)).start()
+    while not run.progress or run.progress[-1]["done"] < 3 * PIECE:
+        time.sleep(0.02)
+    run.stop()
+    assert not run.transfer.complete
+    assert not any((tmp_path / file.path).exists() for file in SHARDS)
+    done = run.progress[-1]["done"]
+    hub.speeds.clear()
+    hub.log.clear()
+    again = Run(spec_of(hub, tmp_path)).now()
+    assert_whole(hub, tmp_path)
+    assert again.progress[0]["done"] >= done
+    assert sent_bytes(hub, "cdn", "hub") == again.progress[-1]["total"] - done
+
+
+def test_progress_never_runs_backwards(hub: LocalHub, tmp_path: Path) -> None:
+    hub.speeds["cdn"] = 600_000.0
+    for number in (2, 4, 6):
+        hub.faults.add("xet-bridge", Fault(cut_after=3000, reset=True), requests=(number,))
+    run = Run(spec_of(hub, tmp_path)).now()
+    done = [facts["done"] for facts in run.progress]
+    assert done == sorted(done)
+    assert_whole(hub, tmp_path)
+
+
+def test_connections_share_a_single_file_and_the_slow_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "HELP_AFTER_S", 0.2)
+    monkeypatch.setattr(dispatch, "MEASURED_AFTER_S", 0.2)
+    file = HubFile("one.gguf", 6 * PIECE)
+    with LocalHub("org/model", [file]) as hub:
+        # The first connection crawls; the others take its rest over, again and again.
+        hub.faults.add("xet-bridge", Fault(bytes_per_s=8_000.0), requests=(1,))
+        Run(spec_of(hub, tmp_path)).now()
+        assert_whole(hub, tmp_path)
+        ranges = [request.range or "" for request in hub.requests("cdn")]
+        starts = {int(text.removeprefix("bytes=").partition("-")[0]) for text in ranges}
+        assert any(start % PIECE for start in starts), "somebody helped within a piece"
+
+
+def test_the_speed_limit_holds_and_may_be_lifted(hub: LocalHub, tmp_path: Path) -> None:
+    total = sum(file.length for file in hub.files)
+    run = Run(spec_of(hub, tmp_path), Options(bytes_per_s=200_000.0, piece_bytes=PIECE)).start()
+    time.sleep(1.5)
+    early = run.progress[-1]["done"]
+    assert early < 200_000 * 3
+    assert early < total
+    run.transfer.throttle.set_rate(None)
+    run.wait()
+    assert_whole(hub, tmp_path)
+
+
+def test_another_source_may_be_chosen_on_the_way(hub: LocalHub, tmp_path: Path) -> None:
+    hub.speeds["cdn"] = 300_000.0
+    spec = spec_of(hub, tmp_path, ["hub", "modelscope"], only=[file.path for file in SHARDS])
+    run = Run(spec).start()
+    while not run.progress or not run.progress[-1]["done"]:
+        time.sleep(0.02)
+    assert run.progress[-1]["endpoint"] == hub.endpoint
+    run.transfer.prefer(hub.modelscope)
+    run.wait()
+    assert run.progress[-1]["endpoint"] == hub.modelscope
+    for file in SHARDS:
+        assert (tmp_path / file.path).read_bytes() == file.read(0, file.length)
+    assert sent_bytes(hub, "modelscope") > 0
+
+
+def test_the_token_goes_to_its_hub_only(hub: LocalHub, tmp_path: Path) -> None:
+    hub.repos[0].gated = "auto"
+    hub.accounts["hf_secret"] = Account("ada", frozenset({"org/model"}))
+    options = Options(piece_bytes=PIECE, tokens={hub.endpoint: "hf_secret"})
+    Run(spec_of(hub, tmp_path), options).now()
+    assert {request.token for request in hub.requests("hub")} == {"Bearer hf_secret"}
+    assert {request.token for request in hub.requests("cdn")} == {None}
+
+
+def test_empty_files(tmp_path: Path) -> None:
+    with LocalHub("org/model", [HubFile("empty.txt", content=b"", lfs=False)]) as hub:
+        run = Run(spec_of(hub, tmp_path)).now()
+        assert run.transfer.complete
+        assert (tmp_path / "empty.txt").read_bytes() == b""
+
+
+def test_a_shard_of_nothing_is_never_done(tmp_path: Path) -> None:
+    empty = hashlib.sha256(b"").hexdigest()
+    spec = DownloadSpec("x", str(tmp_path), (FileJob("a.gguf", 0, empty, None, ()),), "", "c")
+    with pytest.raises(DownloadError) as caught:
+        Run(spec).now()
+    assert caught.value.code is ErrorCode.DOWNLOAD_BAD_LISTING
+    assert not (tmp_path / "a.gguf").exists()
+
+
+def test_a_file_that_nobody_offers_does_not_stop_the_others(hub: LocalHub, tmp_path: Path) -> None:
+    spec = spec_of(hub, tmp_path)
+    hub.files = [file for file in hub.files if file.path != SHARDS[0].path]
+    run = Run(spec)
+    with pytest.raises(DownloadError) as caught:
+        run.now()
+    assert caught.value.code is ErrorCode.DOWNLOAD_NOT_FOUND
+    assert caught.value.params["file"] == SHARDS[0].path
+    assert_whole(hub, tmp_path)
+    assert run.progress[-1]["files_failed"] == 1
+
+
+@pytest.mark.parametrize("target", ["../up.gguf", "/etc/up", "a/../../up", "C:up", "a\\up", ""])
+def test_no_file_leaves_its_folder(tmp_path: Path, target: str) -> None:
+    spec = DownloadSpec(
+        "x", str(tmp_path / "in"), (FileJob(target, 1, "0" * 64, None, ()),), "", ""
+    )
+    with pytest.raises(DownloadError) as caught:
+        Run(spec).now()
+    assert caught.value.code is ErrorCode.DOWNLOAD_BAD_LISTING
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_end_with_the_transfer(hub: LocalHub, tmp_path: Path) -> None:
+    before = threading.active_count()
+    Run(spec_of(hub, tmp_path)).now()
+    mine = [t for t in threading.enumerate() if t.name.startswith("connection-")]
+    assert mine == []
+    assert before
