@@ -157,6 +157,10 @@
         <translation>全部重新交给规划器</translation>
     </message>
     <message>
+        <source>Engine</source>
+        <translation>引擎</translation>
+    </message>
+    <message>
         <source>Profile</source>
         <translation>方案</translation>
     </message>
@@ -179,6 +183,14 @@
     <message>
         <source>Parallel chats</source>
         <translation>并行对话</translation>
+    </message>
+    <message>
+        <source>Not installed</source>
+        <translation>未安装</translation>
+    </message>
+    <message>
+        <source>Choose another…</source>
+        <translation>选择其他引擎…</translation>
     </message>
     <message>
         <source>{count} tokens</source>

@@ -11,11 +11,13 @@ import dataclasses
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from kimi_desktop.backends.defaults import default_settings, is_plannable, usual_plan
 from kimi_desktop.backends.placed import gpus_of, launch_of_settings, settings_of
 from kimi_desktop.backends.plan_changes import Planned, plan_changes
-from kimi_desktop.backends.plan_words import OFFER, change_words, plan_words
+from kimi_desktop.backends.plan_siblings import quality_of, siblings_of
+from kimi_desktop.backends.plan_words import change_words, plan_words
 from kimi_desktop.backends.remembered import (
     PLACES,
     auto_entry_of,
@@ -38,8 +40,6 @@ from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.models.catalogue import shipped_catalogue
-from kimi_desktop.models.catalogue_types import CatalogueModel, Engine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.as_is import plan_as_is
 from kimi_desktop.planner.host_settings import threads_for
@@ -51,7 +51,6 @@ from kimi_desktop.planner.plan_types import (
     Plan,
     Profile,
     Remedy,
-    Sibling,
     SpeedRule,
     Wishes,
 )
@@ -273,7 +272,7 @@ class LoadPlanner:
 
     def quality(self, model: LocalModel, language: Language) -> str:
         """What its quantization does to the answers, as far as the catalogue knows; else ""."""
-        quality = _quality(model)
+        quality = quality_of(model)
         return message(f"forecast.quality.{quality}", language) if quality else ""
 
     def change_words(
@@ -310,7 +309,7 @@ class LoadPlanner:
         return shape_of(model.facts), machine
 
     def _rule(self, shape: ModelShape, machine: Machine) -> SpeedRule:
-        return speed_rule(shape, machine, factors=self._factors())
+        return _rule(shape, machine, self._factors())
 
     def _search(
         self,
@@ -321,7 +320,7 @@ class LoadPlanner:
         machine: Machine | None,
     ) -> PricedLoad:
         shape, known = self._known(model, machine)
-        siblings = _siblings(model, others or ())
+        siblings = siblings_of(model, others or ())
         helps = others is not None
         rule = self._rule(shape, known)
         plan = find_plan(shape, known, wishes, rule=rule, siblings=siblings, with_remedies=helps)
@@ -340,7 +339,7 @@ class LoadPlanner:
     ) -> PricedLoad:
         shape, known = self._known(model, machine)
         rule = self._rule(shape, known)
-        plan = find_plan(shape, known, wishes, rule=rule, siblings=_siblings(model, others))
+        plan = find_plan(shape, known, wishes, rule=rule, siblings=siblings_of(model, others))
         found = plan.alternatives
         if plan.fits:  # the same layers, spread better over the GPUs
             seconds = plan.seconds_per_token
@@ -359,7 +358,7 @@ class LoadPlanner:
     ) -> tuple[PlanChange, ...]:
         shape, known = self._known(model, machine)
         siblings = [
-            Planned(each, shape_of(each.facts), _quality(each))
+            Planned(each, shape_of(each.facts), quality_of(each))
             for each in others
             if each.id != model.id and each.facts is not None and is_plannable(each)
         ]
@@ -389,31 +388,7 @@ class LoadPlanner:
                 self._found.popitem(last=False)
 
 
-def catalogued(model: LocalModel) -> CatalogueModel | None:
-    """What the catalogue has of a local model, found by its name."""
-    return shipped_catalogue().find(model.family)
-
-
-def _quality(model: LocalModel) -> str:
-    entry = catalogued(model)
-    if entry is None or model.facts is None:
-        return ""
-    item = entry.quantization(model.facts.quantization)
-    return item.quality.value if item is not None and item.quality is not None else ""
-
-
-def _siblings(model: LocalModel, others: Sequence[LocalModel]) -> list[Sibling]:
-    """The other quantizations that are here, and those that the catalogue knows of."""
-    found = [
-        Sibling(other.facts.quantization, other.size_bytes, shape_of(other.facts), other.id)
-        for other in others
-        if other.id != model.id and other.facts is not None and is_plannable(other)
-    ]
-    here = {each.facts.quantization.casefold() for each in others if each.facts is not None}
-    entry = catalogued(model)
-    for item in entry.quantizations if entry is not None else ():
-        readable = item.size_bytes and Engine.LLAMA_CPP in item.engines
-        if item.size_bytes and readable and item.name.casefold() not in here:
-            key = f"{OFFER}{item.repo}:{item.name}"
-            found.append(Sibling(item.name, item.size_bytes, None, key))
-    return found
+@lru_cache(maxsize=8)
+def _rule(shape: ModelShape, machine: Machine, factors: Factors | None) -> SpeedRule:
+    """Worked out once for all moves of a slider."""
+    return speed_rule(shape, machine, factors=factors)

@@ -183,6 +183,18 @@ class LlamaEngineService:
         known = self._prober.known(settings.binary)
         return known is None or bool(known.devices)
 
+    def name_of(self, settings: LoadSettings) -> str:
+        """The engine of these settings: "llama.cpp b11549", a program's name before it was asked.
+
+        "" when it is not installed.
+        """
+        if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
+            with contextlib.suppress(BackendError):
+                return embedded_build().name
+            return ""
+        known = self._prober.known(settings.binary)
+        return known.name if known is not None else settings.binary.name
+
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
         """The command, for showing and copying: no key and no address in it."""
         build = self._known_build(settings)

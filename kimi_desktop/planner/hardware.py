@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from kimi_desktop.base.assets import asset
@@ -212,6 +212,7 @@ def _transfers(memory: str, types: Mapping[str, int]) -> int:
     return int(speed) if speed else types[kind]
 
 
+@lru_cache(maxsize=1024)  # a slider asks for the same names on every move
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z0-9]+", text.casefold()))
 

@@ -153,6 +153,9 @@ class EngineService(Protocol):
     def uses_gpus(self, settings: LoadSettings) -> bool:
         """The engine of these settings was built for the GPUs of this machine."""
 
+    def name_of(self, settings: LoadSettings) -> str:
+        """The engine of these settings ("llama.cpp b11549"), "" when it is not installed."""
+
     def check(self, settings: LoadSettings, model: LocalModel) -> Operation[ExactCheck | None]:
         """Ask the engine itself what these settings would allocate; None where it cannot be."""
 

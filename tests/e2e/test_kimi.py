@@ -112,6 +112,33 @@ def test_the_lines_of_the_serve_page_work(desk: Desk) -> None:
     desk.wait(lambda: desk.core.serve.status.served == len(ways))
 
 
+def test_a_plan_is_searched_taken_over_and_started(desk: Desk) -> None:
+    """Auto for this very machine, then a context by hand; both run as the command line says."""
+    running = desk.core.engine.status
+    desk.app.window.show_page("plan")
+    page = desk.app.window.page("plan")
+    desk.wait(lambda: page.planning.priced)
+    assert page.planning.is_auto
+    assert page.planning.settings == running.settings
+    desk.wait(lambda: not page.answer.start.isEnabled())  # it runs already
+
+    desk.click(page.choices.placement.mode.segment("manual"))
+    page.choices.context.set_value(0)
+    wanted = page.planning.settings
+    assert wanted.context < running.settings.context
+    desk.click(page.answer.start)
+    desk.wait(lambda: desk.app.window.overlays.current)
+    desk.click(desk.app.window.overlays.current.confirm_button)  # yes, restart
+    desk.wait(lambda: desk.core.engine.status.settings == wanted)
+    desk.wait_ready()
+    [engine] = [p for p in desk.engine_processes() if "-ngl" in p.cmdline()]
+    command = desk.core.engine.command_line(wanted)
+    words = engine.cmdline()
+    start = command.index("-ngl")
+    assert tuple(words[words.index("-ngl") :][: len(command) - start]) == command[start:]
+    assert desk.core.plans.choices(page.planning.model).settings == wanted
+
+
 def test_every_page_opens_by_its_key(desk: Desk) -> None:
     window = desk.app.window
     for number, name in enumerate(("chat", "models", "plan", "monitor", "serve", "settings")):

@@ -137,6 +137,9 @@ class ScriptedEngine:
         )
         return LoadForecast(tuple(devices))
 
+    def name_of(self, settings: LoadSettings) -> str:
+        return "llama.cpp b11549" if settings.binary is None else settings.binary.name
+
     def check(self, settings: LoadSettings, model: LocalModel) -> Operation[ExactCheck | None]:
         found = self.exact_check
         if found is not None and is_plannable(model):

@@ -45,6 +45,7 @@ class ChoicePanel(QWidget):
     """A field of the plan and its value; None leaves it to the planner."""
     profile_chosen = Signal(str)
     reset_wanted = Signal()
+    engine_choice_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,6 +56,9 @@ class ChoicePanel(QWidget):
         self.reset = Button(kind=ButtonKind.QUIET, small=True)
         self.model = Select()
         self._model_field = LabeledField(self.model)
+        self.engine = Select()
+        self._engine_field = LabeledField(self.engine)
+        self._engine_name = ""
         self._quantization_label = Label(tone="muted", size=TextSize.SMALL)
         self.quantizations = QuantizationList()
         self.profile = Segmented([(each.value, "") for each in Profile], stretch=True)
@@ -146,6 +150,8 @@ class ChoicePanel(QWidget):
         self.reset.setText(self.tr("Reset"))
         self.reset.setToolTip(self.tr("Leave everything to the planner again"))
         self._model_field.set_label(self.tr("Model"))
+        self._engine_field.set_label(self.tr("Engine"))
+        self.show_engine(self._engine_name)
         self._quantization_label.setText(self.tr("Quantization"))
         self.quantizations.setAccessibleName(self.tr("Quantization"))
         self._profile_field.set_label(self.tr("Profile"))
@@ -164,6 +170,10 @@ class ChoicePanel(QWidget):
 
     def _arrange(self) -> None:
         self.header.add(self.reset)
+        heads = QHBoxLayout()
+        heads.setSpacing(16)
+        heads.addWidget(self._model_field, 1)
+        heads.addWidget(self._engine_field, 1)
         quantization = QVBoxLayout()
         quantization.setSpacing(4)
         quantization.addWidget(self._quantization_label)
@@ -177,7 +187,7 @@ class ChoicePanel(QWidget):
         layout.setSpacing(16)
         layout.addWidget(self.header)
         layout.addSpacing(-8)
-        layout.addWidget(self._model_field)
+        layout.addLayout(heads)
         layout.addLayout(quantization)
         layout.addWidget(self._profile_field)
         layout.addWidget(self.placement)
@@ -189,7 +199,9 @@ class ChoicePanel(QWidget):
     def _connect(self) -> None:
         self.reset.clicked.connect(self.reset_wanted)
         self.model.activated.connect(self._on_family)
+        self.engine.activated.connect(self._on_engine)
         self.quantizations.chosen.connect(self.model_chosen)
+        self.placement.engine_choice_wanted.connect(self.engine_choice_wanted)
         self.profile.chosen.connect(self.profile_chosen)
         self.context.value_changed.connect(
             lambda place: self.field_changed.emit("context", self._steps[place])
@@ -209,6 +221,20 @@ class ChoicePanel(QWidget):
         had = self._model.facts.quantization if self._model and self._model.facts else ""
         same = [model for model in members if model.facts and model.facts.quantization == had]
         self.model_chosen.emit((same or members)[0].id)
+
+    def show_engine(self, name: str) -> None:
+        """What would run the plan; another one is chosen in the settings."""
+        self._engine_name = name
+        texts = (name or self.tr("Not installed"), self.tr("Choose another…"))
+        if texts != tuple(self.engine.itemText(at) for at in range(self.engine.count())):
+            self.engine.clear()
+            self.engine.addItems(texts)
+        self.engine.setCurrentIndex(0)
+
+    def _on_engine(self, place: int) -> None:
+        self.engine.setCurrentIndex(0)
+        if place:
+            self.engine_choice_wanted.emit()
 
     def _show_context(self, trained: int, current: int, *, open_: bool) -> None:
         slider = self.context.slider

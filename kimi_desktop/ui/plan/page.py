@@ -202,7 +202,7 @@ class PlanPage(QWidget):
         panel.placement.mode_chosen.connect(self._on_mode)
         panel.placement.placed.connect(planning.place)
         go = self._bridge.navigation
-        panel.placement.engine_choice_wanted.connect(lambda: go.show_page("settings"))
+        panel.engine_choice_wanted.connect(lambda: go.show_page("settings"))
         planning.changed.connect(self._show_plan)
         planning.sibling_priced.connect(self._on_sibling)
         self.checking.found.connect(self.answer.show_check)
@@ -250,6 +250,8 @@ class PlanPage(QWidget):
             services.machine.machine,
             uses_gpus=settings is None or services.engine.uses_gpus(settings),
         )
+        if settings is not None:
+            self.choices.show_engine(services.engine.name_of(settings))
         self.choices.quantizations.show_notes(lambda each: services.plans.quality(each, language()))
         self.choices.set_changed(changed=planning.is_changed)
         if planning.priced is not None:

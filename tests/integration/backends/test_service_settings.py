@@ -128,7 +128,10 @@ def test_the_chosen_llama_server_is_used(bench: EngineBench, tmp_path: Path) -> 
     settings = bench.service.settings_for(of(script_file(tmp_path / "model")))
     assert (settings.kind, settings.binary) == (EngineKind.LLAMA_SERVER, binary)
     assert bench.service.command_line(settings)[0] == str(binary)
+    assert bench.service.name_of(settings) == "llama-server"
     bench.service.prepare().result(60)
+    assert bench.service.name_of(settings) == "llama.cpp b9876"
+    assert bench.service.name_of(LoadSettings(settings.model_path)) == embedded_build().name
     shown = bench.service.command_line(settings)
     assert "--no-webui" in shown
     assert "--offline" not in shown

@@ -563,6 +563,19 @@ def test_an_engine_without_gpu_support_leaves_the_gpus_alone(planned, bridge, pl
     assert wanted == ["settings"]
 
 
+def test_the_engine_is_named_and_another_one_is_a_choice_away(page, bridge):
+    wanted = []
+    bridge.navigation.page_wanted.connect(wanted.append)
+    engine = page.choices.engine
+    assert engine.currentText() == "llama.cpp b11549"
+    engine.activated.emit(0)
+    assert not wanted
+    engine.setCurrentIndex(1)
+    engine.activated.emit(1)
+    assert wanted == ["settings"]
+    assert engine.currentText() == "llama.cpp b11549"
+
+
 def test_another_engine_is_planned_for_at_once(page, planned, bridge, tmp_path):
     binary = tmp_path / "llama-server"
     begin = planned.plans._begin
@@ -573,6 +586,7 @@ def test_another_engine_is_planned_for_at_once(page, planned, bridge, tmp_path):
     bridge.save_settings(lambda settings: settings)
     deliver()
     assert page.planning.settings.binary == binary
+    assert page.choices.engine.currentText() == "llama-server"
     assert page.planning.settings.n_gpu_layers == 0
     assert not page.choices.placement.gpu_layers.slider.isEnabled()
 
