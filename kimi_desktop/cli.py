@@ -203,7 +203,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
     from kimi_desktop.planner.plan_types import Wishes  # noqa: PLC0415
     from kimi_desktop.planner.profiles import check_context  # noqa: PLC0415
-    from kimi_desktop.planning import Finder, tell_asking, write_plan  # noqa: PLC0415
+    from kimi_desktop.planning import Finder, ask_engine, tell_asking, write_plan  # noqa: PLC0415
     from kimi_desktop.serving_plan import is_checkpoint_folder  # noqa: PLC0415
 
     check_context(options.ctx)  # before anything is read or asked
@@ -235,6 +235,9 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         n_gpu_layers=options.ngl,
         n_cpu_moe=options.n_cpu_moe,
     )
+    # Another machine has an engine of its own.
+    binary = SettingsStore(paths.settings_file).settings.engine.llama_server
+    loads = None if options.machine else ask_engine(target, binary)
     write_plan(
         target,
         machine,
@@ -243,6 +246,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         sys.stdout,
         json_output=options.json,
         factors=factors,
+        loads=loads,
     )
     return 0
 

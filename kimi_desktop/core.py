@@ -12,6 +12,7 @@ import logging
 import threading
 from pathlib import Path
 
+from kimi_desktop.backends.engine_checks import EngineChecks
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.probe import find_llama_server
@@ -39,6 +40,7 @@ from kimi_desktop.learning import kept_tokens, run_of
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
 from kimi_desktop.machine.types import Machine, MachineProbed
+from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.hf_folder import HfModel
 from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
@@ -155,6 +157,9 @@ class Core:
             factors=self.learned.factors,
         )
         self.plans = self.engine.plans
+        self.checks = EngineChecks(
+            self.io, build=self.engine.chosen_build, catalogue=shipped_catalogue
+        )
         self.diagnosis = Diagnoses(
             self.io,
             self.bus,

@@ -9,27 +9,34 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
+from kimi_desktop.backends.engine_checks import EngineChecks
+from kimi_desktop.backends.probe import find_build
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError, PlanError
+from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.units import format_file_size
+from kimi_desktop.downloads.remote_copies import copy_remote_header
 from kimi_desktop.downloads.remote_models import RemoteModels, choose_set
 from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets
 from kimi_desktop.downloads.types import RepoListing
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine, Holds
 from kimi_desktop.models.choose import choose_model, names_of
+from kimi_desktop.models.header_copy import HeaderCopy, copy_file_header
 from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.references import (
     RepoReference,
     parse_reference,
     split_quantization,
 )
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState, remote_row
+from kimi_desktop.models.will_load import LoadVerdict, load_sentences
 from kimi_desktop.planner import report, size_report
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.offers import best_file, offer_of, offered_file
@@ -58,6 +65,8 @@ class Target:
     siblings: tuple[Sibling, ...] = ()
     was_chosen: bool = False
     """The quantization is our choice for the machine."""
+    header: Callable[[], HeaderCopy] | None = None
+    """Reads the first part's header once more, with its bytes. Blocking."""
 
 
 class Finder:
@@ -138,6 +147,7 @@ class Finder:
             place=str(model.path),
             file=str(model.path),
             facts=model.facts,
+            header=lambda: copy_file_header(model.path),
             siblings=_merged(others, _siblings_of(entry) if entry else ()),
         )
 
@@ -233,6 +243,7 @@ class Finder:
             facts=facts,
             size_bytes=one.size_bytes,
             file=PurePosixPath(one.path).name,
+            header=lambda: copy_remote_header(listing, one.parts[0]),
         )
 
     def _nearest(self, text: str) -> Iterable[str]:
@@ -254,8 +265,18 @@ def write_plan(
     *,
     json_output: bool,
     factors: Factors | None = None,
+    loads: LoadVerdict | None = None,
 ) -> None:
     """Plan the model and print it: exact with a header, else the estimate by its size.
+
+    Args:
+        target: what is meant.
+        machine: where it would run.
+        wishes: what the user wants.
+        language: of the sentences.
+        out: where to write.
+        json_output: one object instead of lines.
+        loads: whether the installed engine would load it, when it was asked.
 
     Raises:
         PlanError: a wish that no engine can fulfil, or neither header nor size is known.
@@ -292,16 +313,56 @@ def write_plan(
             "place": target.place,
             "chosen": target.was_chosen,
         }
+        if loads is not None:
+            found["loads"] = loads_object(loads, language)
         out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
         return
     if factors is not None:
         lines.append("")
         lines.append(message("plan.learned", language, runs=f"{factors.runs:,}"))
+    if loads is not None:
+        lines = [lines[0], *loads_lines(loads, language), *lines[1:]]
     if target.was_chosen:
         size = format_file_size(target.size_bytes or 0)
         chosen = {"name": target.name, "quantization": target.quantization, "size": size}
         lines = [message("plan.chosen", language, **chosen), "", *lines]
     out.writelines(f"{line}\n" for line in lines)
+
+
+def ask_engine(target: Target, llama_server: str) -> LoadVerdict | None:
+    """Whether the installed engine would load the model; None without a header. Blocking, a second.
+
+    Args:
+        target: what is meant.
+        llama_server: the binary that the user chose, "" for none.
+    """
+    if target.facts is None or target.header is None:
+        return None
+    model = remote_row(target.facts, target.place, target.file)
+    io = IoLoop()
+    try:
+        header = target.header()
+        checks = EngineChecks(
+            io, build=lambda: find_build(llama_server), catalogue=shipped_catalogue
+        )
+        return checks.will_load(model, header).result()
+    finally:
+        io.close()
+
+
+def loads_lines(loads: LoadVerdict, language: Language) -> list[str]:
+    """The findings, one line each with what to do."""
+    return [" ".join(filter(None, pair)) for pair in load_sentences(loads, language)]
+
+
+def loads_object(loads: LoadVerdict, language: Language) -> dict[str, Any]:
+    """The findings as JSON has them."""
+    return {
+        "build": loads.build,
+        "will_load": loads.will_load,
+        "found": [one.kind.value for one in loads.found],
+        "sentences": loads_lines(loads, language),
+    }
 
 
 def tell_asking(text: str, language: Language) -> None:

@@ -343,6 +343,17 @@ class LlamaEngineService:
         kind, binary = self._chosen_engine()
         return plain_settings(model, kind, binary)
 
+    async def chosen_build(self) -> EngineBuild:
+        """The build that a start would use now.
+
+        Raises:
+            BackendError: there is none, or it cannot be asked.
+        """
+        kind, binary = self._chosen_engine()
+        if kind is EngineKind.EMBEDDED or binary is None:
+            return await self._io.in_pool(embedded_build)
+        return await self._prober.probe(binary)
+
     async def _find_build(self, settings: LoadSettings) -> EngineBuild:
         if settings.kind is EngineKind.EMBEDDED:
             return embedded_build()

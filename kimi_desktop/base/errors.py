@@ -59,6 +59,7 @@ class ErrorCode(StrEnum):
     MODEL_UNSUPPORTED = "models.unsupported"
     MODEL_PART_MISSING = "models.part_missing"
     MODEL_PART_FOREIGN = "models.part_foreign"
+    MODEL_BLOCKS = "models.blocks"
     MODEL_UNREADABLE = "models.unreadable"
     MODEL_COMPANION = "models.companion"
     MODEL_NO_GGUF = "models.no_gguf"

@@ -15,6 +15,7 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode, ModelError, Param
 from kimi_desktop.downloads.hubs.addresses import file_url
 from kimi_desktop.downloads.remote_header import read_remote_header
 from kimi_desktop.downloads.types import RepoFile, RepoListing, Source
+from kimi_desktop.models.blocks import block_problem
 from kimi_desktop.models.facts import KvRule, companion_kind, facts_of, quantization_label
 from kimi_desktop.models.gguf import GgufHeader
 from kimi_desktop.models.types import ModelFacts
@@ -116,6 +117,9 @@ def read_remote_facts(
     name = PurePosixPath(one.path).name
     if companion_kind(headers[0], name) is not None:
         raise ModelError(ErrorCode.MODEL_COMPANION, {"path": f"{listing.repo}/{one.path}"})
+    tensors = (tensor for header in headers for tensor in header.tensors)
+    if problem := block_problem(headers[0], tensors, f"{listing.repo}/{one.path}"):
+        raise problem
     return facts_of(headers, name, kv_rule)
 
 

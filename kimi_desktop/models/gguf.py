@@ -149,6 +149,8 @@ class GgufHeader:
     """How long the file must be to hold all tensors."""
     size_bytes: int
     """How long it is."""
+    metadata_end: int = 0
+    """Where the metadata ends and the tensor table begins."""
 
     def text(self, key: str) -> str | None:
         """A string value, or None."""
@@ -237,6 +239,7 @@ class _Reader:
                 self._fail(ErrorCode.MODEL_BAD_HEADER, key, "twice")
             metadata[key] = self._value(key)
         alignment = self._alignment(metadata)
+        metadata_end = self._at
         tensors, data_bytes = self._tensors(n_tensors, alignment)
         data_offset = _padded(self._at, alignment)
         return GgufHeader(
@@ -246,6 +249,7 @@ class _Reader:
             data_offset=data_offset,
             expected_bytes=data_offset + data_bytes if tensors else self._at,
             size_bytes=self._size,
+            metadata_end=metadata_end,
         )
 
     # metadata

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.models.blocks import block_problem
 from kimi_desktop.models.choose import choose_model
 from kimi_desktop.models.facts import KvRule, clean_text, companion_kind, facts_of
 from kimi_desktop.models.files import FoundFile, FoundSet, find_sets
@@ -110,7 +111,7 @@ class Library:
         if found.missing:
             partial = _missing(found)
         elif not broken:
-            broken = _wrong_count(found, headers)
+            broken = _wrong_count(found, headers) or _wrong_blocks(found, headers)
         if broken:
             return headers, broken, ModelState.BROKEN
         return headers, partial, ModelState.PARTIAL if partial else ModelState.READY
@@ -196,6 +197,15 @@ def _wrong_count(found: FoundSet, headers: dict[int, GgufHeader]) -> ModelError 
     if wanted is None or there == wanted:
         return None
     return _part_error(found.first, "split.tensors.count", there, wanted)
+
+
+def _wrong_blocks(found: FoundSet, headers: dict[int, GgufHeader]) -> ModelError | None:
+    """A model whose header counts other blocks than its tensors make."""
+    first = headers.get(1)
+    if first is None or companion_kind(first, found.first.path.name) is not None:
+        return None
+    tensors = (tensor for header in headers.values() for tensor in header.tensors)
+    return block_problem(first, tensors, str(found.first.path))
 
 
 def _part_error(file: FoundFile, field: str, value: int | None, expected: int) -> ModelError:

@@ -87,6 +87,27 @@ class LocalModel:
         return self.facts.name if self.facts else self.title
 
 
+def remote_row(facts: ModelFacts, place: str, file_name: str) -> LocalModel:
+    """A model that is elsewhere and of which the header was read, as a row of the library has it.
+
+    Args:
+        facts: of its header.
+        place: "owner/name/file", for people and as its id.
+        file_name: of its first part.
+    """
+    return LocalModel(
+        id=place,
+        path=Path(file_name),
+        title=facts.name,
+        size_bytes=facts.weights_bytes,
+        parts_present=1,
+        parts_total=1,
+        state=ModelState.READY,
+        facts=facts,
+        problem=None,
+    )
+
+
 def default_model(models: Iterable[LocalModel], preferred: str) -> LocalModel | None:
     """The preferred one by id, else the first ready one that is no demo, else the demo, else None.
 

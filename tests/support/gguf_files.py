@@ -125,7 +125,9 @@ def write_set(folder: Path, stem: str, parts: int) -> list[Path]:
     tensors = [(f"blk.{i}.ffn_up.weight", (256, 32), "Q4_K") for i in range(parts * 2)]
     paths = []
     for number in range(parts):
-        metadata: dict[str, object] = dict(llama_metadata(stem)) if number == 0 else {}
+        metadata: dict[str, object] = {}
+        if number == 0:
+            metadata = llama_metadata(stem) | {"llama.block_count": len(tensors)}
         metadata |= {
             "split.no": Typed("H", number),
             "split.count": Typed("H", parts),

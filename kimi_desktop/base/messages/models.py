@@ -95,6 +95,15 @@ TEXTS: dict[str, Text] = {
         "Put the missing files into the same folder. All parts are needed to start it.",
         "请把缺少的文件放入同一文件夹；启动需要全部分卷。",
     ),
+    "models.blocks": Text(
+        "{path} does not fit together: {field} says {value}, but its tensors make {expected} "
+        "blocks.",
+        "{path} 内部不一致：{field} 为 {value}，但其张量只构成 {expected} 个块。",
+    ),
+    "models.blocks.next": Text(
+        "No engine can start it. Download it again, or take another publisher’s file.",
+        "任何引擎都无法启动它。请重新下载，或换用其他发布者的文件。",
+    ),
     "models.part_foreign": Text(
         "{path} does not belong to its set: {field} is {value} where {expected} was expected.",
         "{path} 不属于这组分卷：{field} 为 {value}，应为 {expected}。",

@@ -18,10 +18,13 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.probe import look
 from kimi_desktop.planner.speed_types import FinishedRun
+from tests.support.gguf_files import llama_metadata, write_model
 from tests.support.hf_shapes import hub_checkpoint, kimi_k25, write_checkpoint
+from tests.support.hub.content import HubFile
 from tests.support.hub.large_models import split_model
 from tests.support.hub.server import LocalHub
 from tests.support.speeds import hybrid
+from tests.support.tiny_kimi import make_tiny_kimi
 
 K26 = "unsloth/Kimi-K2.6-GGUF"
 PATIENCE_S = 90
@@ -220,3 +223,26 @@ def test_a_repository_is_planned_for_sglang_when_asked(paths: AppPaths) -> None:
     found = json.loads(done.stdout)
     assert found["engine"] == "sglang"
     assert found["model"]["place"] == repo
+
+
+def test_the_installed_engine_is_asked_before_the_first_byte(
+    paths: AppPaths, tmp_path: Path
+) -> None:
+    content = make_tiny_kimi(tmp_path / "tiny.gguf").read_bytes()
+    with LocalHub("some/Kimi-GGUF", [HubFile("K-Q8_0.gguf", content=content)]) as running:
+        done = run(paths, running.endpoint, "some/Kimi-GGUF")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "would load it: it knows the architecture" in done.stdout
+    strange = content.replace(b"deepseek2", b"deepseek9")
+    with LocalHub("some/Kimi-GGUF", [HubFile("K-Q8_0.gguf", content=strange)]) as running:
+        done = run(paths, running.endpoint, "some/Kimi-GGUF", "--json", "--lang", "zh_CN")
+    found = json.loads(done.stdout)["loads"]
+    assert (found["will_load"], found["found"]) == (False, ["architecture"])
+    assert "不支持“deepseek9”架构" in found["sentences"][0]
+
+
+def test_a_block_count_that_no_engine_accepts(paths: AppPaths, nobody: str, tmp_path: Path) -> None:
+    path = write_model(tmp_path / "odd.gguf", llama_metadata() | {"llama.block_count": 40})
+    done = run(paths, nobody, str(path))
+    assert done.returncode == 1
+    assert "llama.block_count says 40, but its tensors make 2 blocks" in done.stderr
