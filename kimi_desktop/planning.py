@@ -276,6 +276,7 @@ def write_plan(
         language: of the sentences.
         out: where to write.
         json_output: one object instead of lines.
+        factors: the speeds of this machine as runs have corrected them; None = as shipped.
         loads: whether the installed engine would load it, when it was asked.
 
     Raises:
