@@ -95,6 +95,8 @@ class ErrorCode(StrEnum):
     DOWNLOAD_CHANGED = "downloads.changed"
     DOWNLOAD_CLOCK_WRONG = "downloads.clock_wrong"
     DOWNLOAD_FILE_TOO_LARGE = "downloads.file_too_large"
+    DOWNLOAD_FOLDER_BUSY = "downloads.folder_busy"
+    DOWNLOAD_VOLUME_GONE = "downloads.volume_gone"
     DOWNLOAD_HELD = "downloads.held"
     DOWNLOAD_WORKER_DIED = "downloads.worker_died"
 

@@ -17,11 +17,12 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads.coverage import PIECE_BYTES
 from kimi_desktop.downloads.disk_errors import disk_error
 from kimi_desktop.downloads.file_work import FileState, FileWork
+from kimi_desktop.downloads.kept_hashes import KeptHash, read_hashes
 from kimi_desktop.downloads.pace import MOST_CONNECTIONS
 from kimi_desktop.downloads.part_file import PartFile, paths_of
 from kimi_desktop.downloads.proving import FileProof, PartProof
 from kimi_desktop.downloads.source_choice import SourceChoice
-from kimi_desktop.downloads.types import DownloadSpec
+from kimi_desktop.downloads.types import DownloadSpec, FileJob
 
 DAY_S = 86_400.0
 
@@ -42,8 +43,6 @@ class Options:
     piece_bytes: int = PIECE_BYTES
     tokens: Mapping[str, str] = field(default_factory=dict)
     """By origin."""
-    proven: frozenset[str] = frozenset()
-    """Targets that are known to be right: unchanged since they were proven."""
 
 
 class Board:
@@ -70,28 +69,35 @@ class Board:
         with self.changed:
             self.changed.notify_all()
 
-    def take_stock(self) -> None:
-        """See which files are there already, and what earlier runs left of the others.
+    def check_names(self) -> None:
+        """Which names are good is decided before there is a spec; this is the fence.
 
         Raises:
             DownloadError: BAD_LISTING for a name that leads out of the folder.
-            OSError: the folder cannot be written, or there is no space.
         """
         for file in self.files:
             if not _stays_inside(file.job.target):
                 params = {"host": "", "detail": repr(file.job.target)}
                 raise DownloadError(ErrorCode.DOWNLOAD_BAD_LISTING, params)
-        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def take_stock(self) -> None:
+        """See which files are there already, and what earlier runs left of the others.
+
+        Raises:
+            OSError: the folder cannot be written, or there is no space.
+        """
+        known = read_hashes(self.folder)
         for file in self.files:
             target = self.folder / file.job.target
             length = target.stat().st_size if target.is_file() else None
             if file.job.size_bytes == 0:
                 self._settle_empty(file, target)
             elif length == file.job.size_bytes:
-                if file.job.target in self.options.proven:
+                kept = known.get(file.job.target)
+                if kept is not None and _is_proof(kept, file.job) and kept.is_unchanged(target):
                     file.state = FileState.DONE
                 else:
-                    file.state, file.proof = FileState.CHECKING, FileProof(target, file.job)
+                    file.state, file.proof = FileState.CHECKING, self._check_of(file, target)
             elif paths_of(self.folder, file.job)[1].exists():
                 self.open(file)
 
@@ -131,6 +137,9 @@ class Board:
             self.stopped.set()
             self.changed.notify_all()
 
+    def _check_of(self, file: FileWork, target: Path) -> FileProof:
+        return FileProof(target, file.job, self.options.piece_bytes)
+
     def close(self) -> None:
         """Leave every unfinished file for the next run."""
         for file in self.files:
@@ -151,7 +160,11 @@ class Board:
         file.state = FileState.DONE
 
 
+def _is_proof(kept: KeptHash, job: FileJob) -> bool:
+    return kept.sha256 == job.sha256 if job.sha256 else kept.git_sha1 == job.git_sha1
+
+
 def _stays_inside(target: str) -> bool:
-    """A relative path without tricks. Which names are good is decided before; this is the fence."""
+    """A relative path without tricks."""
     parts = target.split("/")
     return all(part not in ("", ".", "..") for part in parts) and not set(target) & set("\\:\0")

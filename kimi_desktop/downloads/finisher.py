@@ -6,16 +6,16 @@ disk. A file is hashed by one thread at a time, in order, so the proof is there 
 
 from __future__ import annotations
 
-import base64
 import os
 import threading
 import time
-from typing import Any
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads.board import Board, Tell
 from kimi_desktop.downloads.file_work import FileState, FileWork
+from kimi_desktop.downloads.imports.types import Witness
+from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
 from kimi_desktop.downloads.part_file import PartFile, proof_of
 from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
 
@@ -32,6 +32,7 @@ class Finisher:
     def __init__(self, board: Board, tell: Tell) -> None:
         self._board = board
         self._tell = tell
+        self._keeping = threading.Lock()
         self.hashed_bytes = 0
         """A sign of life while nothing comes."""
 
@@ -95,11 +96,31 @@ class Finisher:
         if isinstance(proof, PartProof) and file.part is not None:
             file.part.finish()
             file.repair.settle(hashes)
-        self._tell(_news_of(file, self._board, hashes))
+        self._keep(file, hashes)
+        self._tell({"event": "file", "index": file.index})
         if file.part is not None:
             file.part.forget_journal()
         with self._board.changed:
             file.state = FileState.DONE
+
+    def _keep(self, file: FileWork, hashes: tuple[bytes, ...]) -> None:
+        """The record that later checks and repairs go by."""
+        board, job = self._board, file.job
+        facts = (board.folder / job.target).stat()
+        one = hashes[0].hex() if len(hashes) == 1 else ""
+        kept = KeptHash(
+            sha256=job.sha256 or one,
+            size_bytes=facts.st_size,
+            modified_ns=facts.st_mtime_ns,
+            witness=Witness.LISTING,
+            git_sha1=job.git_sha1,
+            proven_at=time.time(),
+            piece_bytes=board.options.piece_bytes,
+            pieces=hashes,
+            sources=job.sources,
+        )
+        with self._keeping:
+            keep_hashes(board.folder, {job.target: kept})
 
     def _was_another_file(self, file: FileWork) -> None:
         """What bears the name is not what the hub has. It stays until the right one is proven."""
@@ -151,14 +172,3 @@ class Finisher:
             part.sync()
         except OSError as error:
             self._board.disk_failed(error)
-
-
-def _news_of(file: FileWork, board: Board, hashes: tuple[bytes, ...]) -> dict[str, Any]:
-    facts = (board.folder / file.job.target).stat()
-    return {
-        "event": "file",
-        "index": file.index,
-        "size": facts.st_size,
-        "mtime_ns": facts.st_mtime_ns,
-        "hashes": base64.b64encode(b"".join(hashes)).decode(),
-    }

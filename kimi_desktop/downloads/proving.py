@@ -103,8 +103,9 @@ class PartProof:
 class FileProof:
     """The hash of a file that has its final name already."""
 
-    def __init__(self, path: Path, job: FileJob) -> None:
+    def __init__(self, path: Path, job: FileJob, piece_bytes: int = PIECE_BYTES) -> None:
         self._job = job
+        self._piece_bytes = piece_bytes
         self._file = disk.PositionedFile(disk.open_to_read(path))
         self._digest = whole_digest(job)
         self._hashes: list[bytes] = []
@@ -117,7 +118,7 @@ class FileProof:
     @property
     def done_bytes(self) -> int:
         """See ``Proof``."""
-        return min(len(self._hashes) * PIECE_BYTES, self._job.size_bytes)
+        return min(len(self._hashes) * self._piece_bytes, self._job.size_bytes)
 
     @property
     def proven(self) -> bool:
@@ -137,7 +138,7 @@ class FileProof:
     def step(self) -> bool:
         """See ``Proof``."""
         own = hashlib.sha256()
-        for block in self._piece(len(self._hashes) * PIECE_BYTES):
+        for block in self._piece(len(self._hashes) * self._piece_bytes):
             self._digest.update(block)
             own.update(block)
         self._hashes.append(own.digest())
@@ -152,7 +153,7 @@ class FileProof:
 
     def _piece(self, start: int) -> Iterator[memoryview]:
         buffer = memoryview(bytearray(READ_BYTES))
-        at, end = start, min(start + PIECE_BYTES, self._job.size_bytes)
+        at, end = start, min(start + self._piece_bytes, self._job.size_bytes)
         while at < end:
             count = self._file.read_into(buffer[: min(READ_BYTES, end - at)], at)
             if not count:

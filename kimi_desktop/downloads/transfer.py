@@ -17,7 +17,9 @@ from kimi_desktop.downloads.connection import Connection, Work
 from kimi_desktop.downloads.dispatch import Dispatch
 from kimi_desktop.downloads.file_work import FileState
 from kimi_desktop.downloads.finisher import Finisher
+from kimi_desktop.downloads.folder_lock import FolderLock
 from kimi_desktop.downloads.pace import Governor, Speed, Throttle
+from kimi_desktop.downloads.part_file import PARTIAL_FOLDER
 from kimi_desktop.downloads.types import DownloadSpec
 
 TICK_S = 0.25
@@ -91,8 +93,23 @@ class Transfer:
         """Have every file, proven and under its name; or return early after ``stop``.
 
         Raises:
-            DownloadError: the first reason why a file is not there. All that came is kept.
+            DownloadError: the first reason why a file is not there; FOLDER_BUSY when another
+                process downloads into the folder. All that came is kept.
         """
+        self._board.check_names()
+        try:
+            with FolderLock(self._board.folder / PARTIAL_FOLDER):
+                self._run()
+        except OSError as error:
+            self._board.disk_failed(error)
+        self._tell_progress(0.0)
+        if self._board.failure is not None:
+            raise self._board.failure
+        for file in self._board.files:
+            if file.error is not None:
+                raise file.error
+
+    def _run(self) -> None:
         threads: list[threading.Thread] = []
         try:
             self._board.take_stock()
@@ -107,12 +124,6 @@ class Transfer:
             for thread in threads:
                 thread.join(JOIN_S)
             self._board.close()
-        self._tell_progress(0.0)
-        if self._board.failure is not None:
-            raise self._board.failure
-        for file in self._board.files:
-            if file.error is not None:
-                raise file.error
 
     def _abort_lines(self) -> None:
         for connection in self._connections:

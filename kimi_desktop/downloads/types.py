@@ -30,6 +30,15 @@ class Source:
     """Inside the repository."""
 
 
+def source_from(raw: Mapping[str, Any]) -> Source:
+    """The reverse of ``dataclasses.asdict``.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is no source.
+    """
+    return Source(**{**raw, "kind": HubKind(raw["kind"])})
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One file to have, and who offers it, the preferred hub first."""
@@ -47,9 +56,7 @@ class Job:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
         """The reverse of ``to_json``."""
-        sources = tuple(
-            Source(**{**source, "kind": HubKind(source["kind"])}) for source in data["sources"]
-        )
+        sources = tuple(source_from(source) for source in data["sources"])
         return cls(data["folder"], data["target"], sources)
 
 
@@ -121,3 +128,31 @@ class DownloadSpec:
     files: tuple[FileJob, ...]
     licence: str
     commit: str
+
+    @property
+    def total_bytes(self) -> int:
+        """Of all files."""
+        return sum(job.size_bytes for job in self.files)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the worker and the job database. No signed address and no token is in it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> DownloadSpec:
+        """The reverse of ``to_json``.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is no spec.
+        """
+        files = tuple(
+            FileJob(
+                str(job["target"]),
+                int(job["size_bytes"]),
+                job["sha256"],
+                job["git_sha1"],
+                tuple(source_from(source) for source in job["sources"]),
+            )
+            for job in raw["files"]
+        )
+        return cls(raw["title"], raw["folder"], files, raw["licence"], raw["commit"])

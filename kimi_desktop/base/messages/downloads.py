@@ -109,6 +109,22 @@ TEXTS: dict[str, Text] = {
         "Choose a folder on another drive, or a model in smaller parts.",
         "请选择其他磁盘上的文件夹，或分片更小的模型。",
     ),
+    "downloads.folder_busy": Text(
+        "Another Kimi Desktop is downloading into {path}.",
+        "另一个 Kimi Desktop 正在向 {path} 下载。",
+    ),
+    "downloads.folder_busy.next": Text(
+        "Watch it there, or end it and resume here.",
+        "请在那边查看进度，或结束它后在此继续。",
+    ),
+    "downloads.volume_gone": Text(
+        "The drive with {path} is not connected.",
+        "{path} 所在的磁盘未连接。",
+    ),
+    "downloads.volume_gone.next": Text(
+        "Connect it: the download goes on by itself, with everything that is there.",
+        "请连接该磁盘：下载会自动继续，已下载的部分仍然有效。",
+    ),
     "downloads.held": Text(
         "Another program holds {path}, perhaps a virus scanner.",
         "{path} 正被其他程序占用，可能是杀毒软件。",

@@ -7,9 +7,7 @@ file that is not what it should be gets no name here.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import json
 import os
 import threading
 import time
@@ -18,9 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from kimi_desktop.base.files import write_atomically
 from kimi_desktop.downloads.imports.link import METHODS, Method, link_file
 from kimi_desktop.downloads.imports.types import (
     FoundFile,
@@ -29,11 +25,9 @@ from kimi_desktop.downloads.imports.types import (
     ImportedModel,
     LinkKind,
     Outcome,
-    Witness,
 )
+from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
 
-HASHES_FILE = ".kimi-hashes.json"
-"""In a model's folder: what each imported file was when it was proven."""
 BLOCK_BYTES = 4 * 2**20
 THREADS = 4
 PROGRESS_S = 0.25
@@ -186,9 +180,8 @@ def _reason(error: OSError) -> str:
 
 
 def _keep_hashes(one: ImportedModel) -> None:
-    """Beside the model, for the next check; a folder that cannot be written goes without."""
-    known = read_hashes(one.folder)
-    new = dict(known)
+    """Beside the model, for the next check."""
+    new = {}
     for file in one.files:
         if file.outcome.is_good:
             with suppress(OSError):
@@ -196,38 +189,4 @@ def _keep_hashes(one: ImportedModel) -> None:
                 new[file.file.target] = KeptHash(
                     file.sha256, status.st_size, status.st_mtime_ns, file.file.witness
                 )
-    if new == known:
-        return
-    content = {
-        "version": 1,
-        "files": {target: dataclasses.asdict(kept) for target, kept in sorted(new.items())},
-    }
-    with suppress(OSError):
-        write_atomically(one.folder / HASHES_FILE, json.dumps(content, indent=1) + "\n")
-
-
-@dataclass(frozen=True, slots=True)
-class KeptHash:
-    """What a file of a model's folder was when it was proven."""
-
-    sha256: str
-    size_bytes: int
-    modified_ns: int
-    witness: Witness
-
-
-def read_hashes(folder: Path) -> Mapping[str, KeptHash]:
-    """What is known of the files of a model's folder; empty when nothing is. By target."""
-    try:
-        data: Any = json.loads((folder / HASHES_FILE).read_text(encoding="utf-8"))
-        return {
-            target: KeptHash(
-                str(kept["sha256"]),
-                int(kept["size_bytes"]),
-                int(kept["modified_ns"]),
-                Witness(kept["witness"]),
-            )
-            for target, kept in data["files"].items()
-        }
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return {}
+    keep_hashes(one.folder, new)

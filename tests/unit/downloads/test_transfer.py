@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import threading
 import time
@@ -14,6 +13,7 @@ import pytest
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads import dispatch
 from kimi_desktop.downloads.board import Options
+from kimi_desktop.downloads.kept_hashes import HASHES_FILE, read_hashes
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from tests.support.hub.content import HubFile
 from tests.support.hub.faults import Fault
@@ -42,16 +42,21 @@ def test_every_file_is_there_and_proven(hub: LocalHub, tmp_path: Path) -> None:
     assert sent_bytes(hub, "cdn", "hub") == last["total"]  # not a byte twice
 
 
-def test_the_news_of_a_file_have_its_pieces(hub: LocalHub, tmp_path: Path) -> None:
-    run = Run(spec_of(hub, tmp_path)).now()
-    news = next(facts for facts in run.told if facts["event"] == "file" and facts["index"] == 0)
+def test_what_was_proven_is_kept_with_its_pieces(hub: LocalHub, tmp_path: Path) -> None:
+    spec = spec_of(hub, tmp_path)
+    Run(spec).now()
+    known = read_hashes(tmp_path)
+    assert set(known) == {file.path for file in hub.files}
+    kept = known[SHARDS[0].path]
     content = SHARDS[0].read(0, SHARDS[0].length)
-    expected = b"".join(
+    assert kept.pieces == tuple(
         hashlib.sha256(content[at : at + PIECE]).digest() for at in range(0, len(content), PIECE)
     )
-    assert base64.b64decode(news["hashes"]) == expected
-    facts = (tmp_path / SHARDS[0].path).stat()
-    assert (news["size"], news["mtime_ns"]) == (facts.st_size, facts.st_mtime_ns)
+    assert (kept.sha256, kept.piece_bytes) == (SHARDS[0].sha256, PIECE)
+    assert kept.sources == spec.files[0].sources
+    assert kept.is_unchanged(tmp_path / SHARDS[0].path)
+    assert known["config.json"].sha256 == hashlib.sha256(b"{}").hexdigest()
+    assert known["config.json"].git_sha1 == hub.files[3].git_sha1
 
 
 def test_a_second_run_fetches_nothing(hub: LocalHub, tmp_path: Path) -> None:
@@ -60,11 +65,12 @@ def test_a_second_run_fetches_nothing(hub: LocalHub, tmp_path: Path) -> None:
     again = Run(spec_of(hub, tmp_path)).now()
     assert again.transfer.complete
     assert hub.log == []
-    assert again.proven == [0, 1, 2, 3]  # hashed again: nobody said that they were known
-    known = frozenset(job.target for job in again.spec.files)
-    third = Run(again.spec, Options(piece_bytes=PIECE, proven=known)).now()
-    assert third.proven == []
-    assert third.transfer.complete
+    assert again.proven == []  # unchanged since they were proven: not even read
+    (tmp_path / HASHES_FILE).unlink()
+    third = Run(again.spec).now()
+    assert third.proven == [0, 1, 2, 3]
+    assert hub.log == []
+    assert len(read_hashes(tmp_path)[SHARDS[0].path].pieces) == 10
 
 
 def test_another_file_of_the_same_length_is_replaced_once_the_right_one_is_proven(

@@ -17,10 +17,8 @@ from kimi_desktop.base.messages import Language
 from kimi_desktop.downloads.imports import importer as importing
 from kimi_desktop.downloads.imports import link
 from kimi_desktop.downloads.imports.importer import (
-    HASHES_FILE,
     ImportCancelledError,
     Importer,
-    read_hashes,
 )
 from kimi_desktop.downloads.imports.layouts import find_models
 from kimi_desktop.downloads.imports.places import Place
@@ -34,6 +32,7 @@ from kimi_desktop.downloads.imports.types import (
     Outcome,
     Witness,
 )
+from kimi_desktop.downloads.kept_hashes import HASHES_FILE, read_hashes
 from tests.unit.downloads.imports.conftest import (
     content,
     git_sha1,

@@ -1,0 +1,98 @@
+"""What every file of a model was when it was proven, kept beside the model. Blocking.
+
+The record travels with the folder when that is moved or unplugged. With the hashes of its pieces
+a file can be verified on all cores, and a bad range found without fetching the whole file again.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kimi_desktop.base.files import write_atomically
+from kimi_desktop.downloads.imports.types import Witness
+from kimi_desktop.downloads.types import Source, source_from
+
+HASHES_FILE = ".kimi-hashes.json"
+_DIGEST_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHash:
+    """One file, as it was proven."""
+
+    sha256: str
+    """Of the whole file; empty for a large file that only git knows."""
+    size_bytes: int
+    modified_ns: int
+    witness: Witness
+    git_sha1: str | None = None
+    proven_at: float = 0.0
+    """time.time(); 0 = not known."""
+    piece_bytes: int = 0
+    pieces: tuple[bytes, ...] = ()
+    """SHA-256 of every piece; empty when nobody took them."""
+    sources: tuple[Source, ...] = ()
+    """Who offers it, for a repair."""
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Size and time are still those of the proof. Nothing is read."""
+        try:
+            facts = path.stat()
+        except OSError:
+            return False
+        return (facts.st_size, facts.st_mtime_ns) == (self.size_bytes, self.modified_ns)
+
+
+def read_hashes(folder: Path) -> Mapping[str, KeptHash]:
+    """What is known of the files of a model's folder; empty when nothing is. By target."""
+    try:
+        data: Any = json.loads((folder / HASHES_FILE).read_text(encoding="utf-8"))
+        return {str(target): _from_json(kept) for target, kept in data["files"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def keep_hashes(folder: Path, new: Mapping[str, KeptHash]) -> None:
+    """Add to the record of a folder; one that cannot be written goes without."""
+    known = read_hashes(folder)
+    kept = {**known, **new}
+    if kept == known:
+        return
+    content = {
+        "version": 1,
+        "files": {target: _to_json(one) for target, one in sorted(kept.items())},
+    }
+    with suppress(OSError):
+        write_atomically(folder / HASHES_FILE, json.dumps(content, indent=1) + "\n")
+
+
+def _to_json(kept: KeptHash) -> dict[str, Any]:
+    raw = asdict(kept)
+    raw["pieces"] = base64.b64encode(b"".join(kept.pieces)).decode()
+    return raw
+
+
+def _from_json(raw: Mapping[str, Any]) -> KeptHash:
+    joined = base64.b64decode(raw.get("pieces", ""), validate=True)
+    piece_bytes = int(raw.get("piece_bytes", 0))
+    size_bytes = int(raw["size_bytes"])
+    pieces = tuple(joined[at : at + _DIGEST_BYTES] for at in range(0, len(joined), _DIGEST_BYTES))
+    expected = -(-size_bytes // piece_bytes) if piece_bytes > 0 else 0
+    git_sha1 = raw.get("git_sha1")
+    return KeptHash(
+        sha256=str(raw["sha256"]),
+        size_bytes=size_bytes,
+        modified_ns=int(raw["modified_ns"]),
+        witness=Witness(raw["witness"]),
+        git_sha1=None if git_sha1 is None else str(git_sha1),
+        proven_at=float(raw.get("proven_at", 0.0)),
+        piece_bytes=piece_bytes,
+        pieces=pieces if len(pieces) == expected else (),
+        sources=tuple(source_from(source) for source in raw.get("sources", ())),
+    )

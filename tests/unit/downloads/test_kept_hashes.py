@@ -1,0 +1,63 @@
+"""The record beside a model."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.downloads.imports.types import Witness
+from kimi_desktop.downloads.kept_hashes import HASHES_FILE, KeptHash, keep_hashes, read_hashes
+from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
+
+SOURCE = Source(HubKind.MODELSCOPE, "https://hub.example", "a/b", "master", "m.gguf")
+KEPT = KeptHash(
+    "ab" * 32, 20, 1234567890123456789, Witness.LISTING, "cd" * 20, 5.5, 16,
+    (b"1" * 32, b"2" * 32), (SOURCE,),
+)  # fmt: skip
+
+
+def test_comes_back_as_it_was(tmp_path: Path) -> None:
+    keep_hashes(tmp_path, {"m.gguf": KEPT})
+    keep_hashes(tmp_path, {"other.gguf": replace(KEPT, pieces=(), piece_bytes=0)})
+    assert read_hashes(tmp_path) == {
+        "m.gguf": KEPT,
+        "other.gguf": replace(KEPT, pieces=(), piece_bytes=0),
+    }
+
+
+def test_a_record_without_pieces_is_read(tmp_path: Path) -> None:
+    old = {"sha256": "ab" * 32, "size_bytes": 3, "modified_ns": 4, "witness": "store"}
+    (tmp_path / HASHES_FILE).write_text(json.dumps({"version": 1, "files": {"m": old}}))
+    assert read_hashes(tmp_path) == {"m": KeptHash("ab" * 32, 3, 4, Witness.STORE)}
+
+
+@pytest.mark.parametrize("pieces", ["AAAA", "", "AAAA" * 11 + "A=="])
+def test_pieces_that_do_not_fit_the_length_do_not_count(tmp_path: Path, pieces: str) -> None:
+    keep_hashes(tmp_path, {"m.gguf": KEPT})
+    raw = json.loads((tmp_path / HASHES_FILE).read_text())
+    raw["files"]["m.gguf"]["pieces"] = pieces
+    (tmp_path / HASHES_FILE).write_text(json.dumps(raw))
+    known = read_hashes(tmp_path)
+    assert not known or known["m.gguf"].pieces == ()
+
+
+def test_a_changed_file_is_noticed_without_reading_it(tmp_path: Path) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(bytes(20))
+    facts = path.stat()
+    kept = replace(KEPT, modified_ns=facts.st_mtime_ns)
+    assert kept.is_unchanged(path)
+    os.utime(path, ns=(1, facts.st_mtime_ns + 1))
+    assert not kept.is_unchanged(path)
+    assert not kept.is_unchanged(tmp_path / "gone")
+
+
+def test_a_spec_crosses_as_json() -> None:
+    job = FileJob("m.gguf", 5, "ab" * 32, None, (SOURCE,))
+    spec = DownloadSpec("t", "/models/a/b", (job,), "mit", "c" * 40)
+    assert DownloadSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    assert spec.total_bytes == 5
