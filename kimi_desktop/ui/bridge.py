@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
+from shiboken6 import isValid
 
 from kimi_desktop.backends.types import (
     EngineStatus,
@@ -446,19 +447,25 @@ class Bridge(QObject):
         operation: Operation[T],
         on_done: Callable[[T], None] | None = None,
         on_error: Callable[[BaseException], None] | None = None,
+        *,
+        owner: QObject | None = None,
     ) -> Operation[T]:
-        """Call back on the Qt thread when the operation ends.
+        """Call back on the Qt thread when the operation ends; not when ``owner`` is gone by then.
 
         A cancelled one reports ``base.operation.Cancelled``; ``Navigation.report`` drops
         that, because who cancels knows.
         """
 
+        def call(function: Callable[[Any], None], argument: Any) -> None:  # noqa: ANN401
+            if owner is None or isValid(owner):
+                function(argument)
+
         def ended(result: Any, error: BaseException | None) -> None:  # noqa: ANN401
             if error is None:
                 if on_done is not None:
-                    self._ended.emit(lambda: on_done(result))
+                    self._ended.emit(lambda: call(on_done, result))
             elif on_error is not None:
-                self._ended.emit(lambda: on_error(error))
+                self._ended.emit(lambda: call(on_error, error))
 
         operation.on_done(ended)
         return operation

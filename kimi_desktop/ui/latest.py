@@ -50,6 +50,7 @@ class LatestOnly(QObject):
             self._running,
             lambda result: self._ended(lambda: on_done(result)),
             lambda error: self._ended(lambda: on_error(error)),
+            owner=self,
         )
 
     def drop(self) -> None:

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 
 import pytest
 from PySide6.QtWidgets import QApplication
+from shiboken6 import delete
 
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.ui.latest import LatestOnly
@@ -81,3 +82,13 @@ def test_what_is_dropped_is_cancelled_and_never_answered(asker):
     assert asker.open["a"].cancelled()
     assert "b" not in asker.open
     assert asker.answers == []
+
+
+def test_nobody_is_told_who_is_gone(bridge):
+    asker = Asker(bridge)
+    asker.ask("a")
+    asker.ask("b")
+    delete(asker.latest)
+    asker.answer("a")
+    assert asker.answers == []
+    assert "b" not in asker.open

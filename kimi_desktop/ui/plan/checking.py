@@ -54,7 +54,8 @@ class Checking(QObject):
             return
         operation = self._bridge.services.engine.check(*self._wanted)
         self._operation = operation
-        self._bridge.watch(operation, partial(self._on_found, self._wanted), self._on_failed)
+        found = partial(self._on_found, self._wanted)
+        self._bridge.watch(operation, found, self._on_failed, owner=self)
 
     def _on_found(self, asked: tuple[LoadSettings, LocalModel], check: ExactCheck | None) -> None:
         if asked == self._wanted:

@@ -167,7 +167,8 @@ class Planning(QObject):
             self._keep_soon()
             return
         operation = self._bridge.services.plans.find(model, wishes)
-        self._bridge.watch(operation, self._on_arranged, self._bridge.navigation.report)
+        report = self._bridge.navigation.report
+        self._bridge.watch(operation, self._on_arranged, report, owner=self)
 
     def refresh(self) -> None:
         """Machine or engine are others: everything is priced again."""
