@@ -76,9 +76,9 @@ def _questions(
         # The context is kept: else the planner would spend what the cache saves.
         other = dataclasses.replace(wishes, cache_type=cache, context=context)
         yield Remedy.CACHE_TYPE, {"type": cache}, other, now
-    train = now.shape.geometry.context_train * wishes.n_parallel
+    longest = now.shape.geometry.context_train * wishes.n_parallel
     for size in (context * 2, context // 2):
-        if LEAST_CONTEXT <= size <= max(train, LEAST_CONTEXT):
+        if LEAST_CONTEXT <= size <= longest:
             other = dataclasses.replace(wishes, context=size)
             yield Remedy.CONTEXT, {"context": format_context(size)}, other, now
     kept = dataclasses.replace(wishes, context=context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kimi_desktop.backends.types import PlanChange, PlanWords, PricedLoad, Remedial
 from kimi_desktop.base.errors import Param
 from kimi_desktop.base.messages import Language, message
-from kimi_desktop.base.units import format_gib, format_tokens_per_s
+from kimi_desktop.base.units import MIB, format_gib, format_tokens_per_s
 from kimi_desktop.planner.limits import limit_sentence
 from kimi_desktop.planner.offer_words import fit_word
 from kimi_desktop.planner.plan_types import Alternative, Remedy
@@ -51,6 +51,8 @@ def _remedial(alternative: Alternative, language: Language) -> Remedial:
 
 SAME = 0.01
 """Speeds that differ by less are the same."""
+FELT_BYTES = 16 * MIB
+"""Memory of which nobody takes notice."""
 
 
 def change_words(change: PlanChange, priced: PricedLoad, language: Language) -> Remedial:
@@ -85,6 +87,8 @@ def _effect(change: PlanChange, language: Language) -> str:
         count = abs(change.experts_moved)
         many = "one" if count == 1 else "many"
         return message(f"plan.change.experts.{kind}.{many}", language, count=count)
-    kind = "more" if change.spare_change_bytes >= 0 else "less"
+    if abs(change.spare_change_bytes) < FELT_BYTES:
+        return message("plan.change.spare.same", language)
+    kind = "more" if change.spare_change_bytes > 0 else "less"
     size = format_gib(abs(change.spare_change_bytes))
     return message(f"plan.change.spare.{kind}", language, size=size)

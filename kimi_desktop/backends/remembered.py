@@ -23,6 +23,7 @@ COUNTS = (
 )  # fmt: skip
 WISHED_COUNTS = ("context", "n_batch", "n_ubatch", "n_threads", "n_parallel")
 AUTO = "auto"
+NO_WISH = Wishes()
 SWITCHES = ("offload_ops", "repack")
 PLACES = frozenset({"n_gpu_layers", "n_cpu_moe", "gpus", "tensor_split", "overrides"})
 """What says where a model goes: these belong together."""
@@ -57,7 +58,8 @@ def auto_entry_of(wishes: Wishes, profile: Profile) -> dict[str, int | str]:
     if wishes.profile is not profile:
         entry["profile"] = wishes.profile.value
     for name in WISHED_COUNTS:
-        if (value := getattr(wishes, name)) is not None:
+        value = getattr(wishes, name)
+        if value != getattr(NO_WISH, name):
             entry[name] = value
     if wishes.cache_type is not None:
         entry["cache_type"] = wishes.cache_type

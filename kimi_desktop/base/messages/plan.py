@@ -350,6 +350,7 @@ TEXTS: dict[str, Text] = {
     "plan.change.experts.out.many": Text(
         "{count} more expert layers in RAM", "内存中多 {count} 个专家层"
     ),
+    "plan.change.spare.same": Text("the same memory", "内存用量不变"),
     "plan.change.spare.more": Text("{size} more stays free", "多剩余 {size}"),
     "plan.change.spare.less": Text("{size} less stays free", "少剩余 {size}"),
 }
