@@ -35,7 +35,7 @@ from kimi_desktop.models.references import (
     parse_reference,
     split_quantization,
 )
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState, remote_row
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, remote_row
 from kimi_desktop.models.will_load import LoadVerdict, load_sentences
 from kimi_desktop.planner import report, size_report
 from kimi_desktop.planner.memory import shape_of
@@ -94,7 +94,11 @@ class Finder:
             ModelError: there is none, several fit, or the file is broken.
             DownloadError: the hub does not have it, or cannot be asked and nothing is known.
         """
-        exact = [model for model in self._local if text.casefold() in names_of(model)]
+        exact = [
+            model
+            for model in self._local
+            if model.format is ModelFormat.GGUF and text.casefold() in names_of(model)
+        ]
         if exact and not Path(text).exists():
             return self._of_local(choose_model(exact, text))
         if _is_path(text):
@@ -137,7 +141,7 @@ class Finder:
             )
             for other in self._local
             if other.facts and other.id != model.id and other.family == model.family
-            and other.state is ModelState.READY
+            and other.is_startable
         ]  # fmt: skip
         entry = self._catalogue.find(model.facts.name)
         return Target(
@@ -190,7 +194,7 @@ class Finder:
     def _library_file(self, model: CatalogueModel, quantization: str) -> LocalModel | None:
         for local in self._local:
             facts = local.facts
-            if facts is None or local.state is not ModelState.READY:
+            if facts is None or not local.is_startable:
                 continue
             known = self._catalogue.find(facts.name)
             if known is model and facts.quantization.casefold() == quantization.casefold():
@@ -397,7 +401,7 @@ def _only(rows: Sequence[LocalModel], folder: Path) -> LocalModel:
     Raises:
         ModelError: there is none, or there are several.
     """
-    ready = [row for row in rows if row.state is ModelState.READY]
+    ready = [row for row in rows if row.is_startable]
     if len(ready) == 1:
         return ready[0]
     if ready:

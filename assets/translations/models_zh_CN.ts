@@ -48,6 +48,18 @@
         <translation>分卷</translation>
     </message>
     <message>
+        <source>Verified</source>
+        <translation>校验时间</translation>
+    </message>
+    <message>
+        <source>not yet</source>
+        <translation>尚未校验</translation>
+    </message>
+    <message>
+        <source>{when}, against nothing but itself</source>
+        <translation>{when}，仅与自身比对</translation>
+    </message>
+    <message>
         <source>Weights</source>
         <translation>权重</translation>
     </message>
@@ -247,6 +259,10 @@
         <translation>文件夹</translation>
     </message>
     <message>
+        <source>not there: is its drive connected?</source>
+        <translation>不存在：磁盘是否已连接？</translation>
+    </message>
+    <message>
         <source>no models found</source>
         <translation>未发现模型</translation>
     </message>
@@ -309,12 +325,20 @@
         <translation>上下文</translation>
     </message>
     <message>
+        <source>Verified</source>
+        <translation>校验时间</translation>
+    </message>
+    <message>
         <source>State</source>
         <translation>状态</translation>
     </message>
     <message>
         <source>{count} of {total} parts</source>
         <translation>分卷 {count} / {total}</translation>
+    </message>
+    <message>
+        <source>verified {day}</source>
+        <translation>{day}校验</translation>
     </message>
 </context>
 <context>
@@ -344,12 +368,12 @@
         <translation>按 Enter 启动模型，按菜单键查看更多操作</translation>
     </message>
     <message>
-        <source>Looking through the folders for GGUF files</source>
-        <translation>正在文件夹中查找 GGUF 文件</translation>
+        <source>Looking through the folders for models</source>
+        <translation>正在文件夹中查找模型</translation>
     </message>
     <message>
-        <source>No model yet. Add a folder that holds GGUF files, or drop one here.</source>
-        <translation>还没有模型。请添加存放 GGUF 文件的文件夹，或把它拖到这里。</translation>
+        <source>No model yet. Add a folder that holds models, or drop one here.</source>
+        <translation>还没有模型。请添加含有模型的文件夹，或将其拖放到此处。</translation>
     </message>
     <message>
         <source>No model matches “{words}”.</source>
@@ -426,8 +450,20 @@
         <translation>重要性矩阵</translation>
     </message>
     <message>
+        <source>for vLLM, SGLang</source>
+        <translation>用于 vLLM、SGLang</translation>
+    </message>
+    <message>
+        <source>with projector</source>
+        <translation>含投影器</translation>
+    </message>
+    <message>
         <source>Adapter</source>
         <translation>适配器</translation>
+    </message>
+    <message>
+        <source>Missing</source>
+        <translation>未连接</translation>
     </message>
     <message>
         <source>Vocabulary</source>
@@ -452,10 +488,6 @@
     <message>
         <source>demo</source>
         <translation>演示</translation>
-    </message>
-    <message>
-        <source>for {name}</source>
-        <translation>用于 {name}</translation>
     </message>
 </context>
 <context>
@@ -489,8 +521,12 @@
         <translation>已复制：{path}</translation>
     </message>
     <message>
-        <source>Folder with GGUF files</source>
-        <translation>选择存放 GGUF 文件的文件夹</translation>
+        <source>Folder with models</source>
+        <translation>存放模型的文件夹</translation>
+    </message>
+    <message>
+        <source>Looking through {count} folders for models</source>
+        <translation>正在 {count} 个文件夹中查找模型</translation>
     </message>
     <message>
         <source>{done} of {total} models read</source>
@@ -499,10 +535,6 @@
     <message>
         <source>{name} is ready.</source>
         <translation>{name} 已就绪。</translation>
-    </message>
-    <message>
-        <source>Looking through {count} folders for GGUF files</source>
-        <translation>正在 {count} 个文件夹中查找 GGUF 文件</translation>
     </message>
     <message>
         <source>{count} models, {size}</source>

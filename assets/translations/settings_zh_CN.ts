@@ -89,8 +89,8 @@
         <translation>更多文件夹</translation>
     </message>
     <message>
-        <source>GGUF files are used where they are.</source>
-        <translation>直接使用原位置的 GGUF 文件。</translation>
+        <source>Models are used where they are.</source>
+        <translation>模型在原处使用。</translation>
     </message>
     <message>
         <source>Remove the folder from the list</source>
@@ -105,8 +105,8 @@
         <translation>已添加</translation>
     </message>
     <message>
-        <source>Folder with GGUF files</source>
-        <translation>选择存放 GGUF 文件的文件夹</translation>
+        <source>Folder with models</source>
+        <translation>存放模型的文件夹</translation>
     </message>
 </context>
 <context>

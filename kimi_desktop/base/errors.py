@@ -62,6 +62,8 @@ class ErrorCode(StrEnum):
     MODEL_BLOCKS = "models.blocks"
     MODEL_UNREADABLE = "models.unreadable"
     MODEL_COMPANION = "models.companion"
+    MODEL_NEEDS_SERVER = "models.needs_server"
+    MODEL_FOLDER_MISSING = "models.folder_missing"
     MODEL_NO_GGUF = "models.no_gguf"
     MODEL_NO_QUANTIZATION = "models.no_quantization"
     MODEL_BAD_ADDRESS = "models.bad_address"

@@ -67,6 +67,11 @@ class AppPaths:
         return self.data / "learned.json"
 
     @property
+    def inventory_file(self) -> Path:
+        """What the models folders held at the last look."""
+        return self.data / "library.json"
+
+    @property
     def default_models_folder(self) -> Path:
         """Where models go until the user chooses another folder."""
         return self.data / "models"

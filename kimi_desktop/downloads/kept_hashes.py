@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from kimi_desktop.base.files import write_atomically
-from kimi_desktop.downloads.imports.types import Witness
 from kimi_desktop.downloads.types import Source, source_from
+from kimi_desktop.models.hash_record import HASHES_FILE as HASHES_FILE  # noqa: PLC0414
+from kimi_desktop.models.hash_record import Witness
 
-HASHES_FILE = ".kimi-hashes.json"
 _DIGEST_BYTES = 32
 
 

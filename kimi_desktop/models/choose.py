@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
-from kimi_desktop.models.types import LocalModel, ModelState
+from kimi_desktop.models.types import LocalModel, ModelFormat, ModelState
 
 MOST_NAMES = 6
 
 
 def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
     """The one model that ``wanted`` names: its path, its name, or a part that only it has.
+
+    GGUF files go before a checkpoint of the same name, which is not started from here.
 
     Raises:
         ModelError: NO_MODEL (there is none at all), MODEL_UNKNOWN (with the nearest names),
@@ -31,12 +33,15 @@ def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
     ]
     if not found:
         raise ModelError(ErrorCode.MODEL_UNKNOWN, {"name": wanted, "near": _nearest(rows, wanted)})
+    found = [model for model in found if model.format is ModelFormat.GGUF] or found
     if len(found) > 1:
         names = ", ".join(sorted(model.path.name for model in found))
         raise ModelError(ErrorCode.MODEL_AMBIGUOUS, {"name": wanted, "names": names})
     (model,) = found
     if model.problem is not None:
         raise model.problem
+    if model.format is not ModelFormat.GGUF:
+        raise ModelError(ErrorCode.MODEL_NEEDS_SERVER, {"name": model.title})
     return model
 
 

@@ -1,8 +1,9 @@
 """Finds model files below the user's folders, whatever state those folders are in. Blocking.
 
-Links are followed, because the Hugging Face cache is made of them; every folder and every file
-counts once, so loops end and a file that is linked twice is one model. What cannot be read or is
-gone by the time it is looked at is left out.
+GGUF files, single or as a set, and folders in Hugging Face's layout. Links are followed, because
+the Hugging Face cache is made of them; every folder and every file counts once, so loops end and a
+file that is linked twice is one model. What cannot be read or is gone by the time it is looked at
+is left out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 SUFFIX = ".gguf"
+WEIGHTS_SUFFIX = ".safetensors"
+CHECKPOINT_FILES = frozenset({"config.json", "model.safetensors.index.json"})
 MAX_DEPTH = 16
 MAX_FOLDERS = 50_000
 
@@ -57,14 +60,34 @@ class FoundSet:
         return tuple(number for number in range(1, self.total + 1) if number not in there)
 
 
-def find_sets(folders: Iterable[Path], *, depth: int | None = None) -> tuple[FoundSet, ...]:
+@dataclass(frozen=True, slots=True)
+class FoundCheckpoint:
+    """A folder with a config and safetensors weights: one model."""
+
+    folder: Path
+    files: tuple[FoundFile, ...]
+    """Config, index and weights that are there, by name."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the weights that are there."""
+        return sum(f.size_bytes for f in self.files if f.path.suffix == WEIGHTS_SUFFIX)
+
+
+def find_models(
+    folders: Iterable[Path], *, depth: int | None = None
+) -> tuple[tuple[FoundSet, ...], tuple[FoundCheckpoint, ...]]:
     """All models below the folders (at most ``depth`` further down), split sets put together."""
     max_depth = MAX_DEPTH if depth is None else depth
     seen_folders: set[tuple[int, int]] = set()
     seen_files: set[tuple[int, int]] = set()
     sets: dict[tuple[Path, str, int], dict[int, FoundFile]] = {}
+    checkpoints: list[FoundCheckpoint] = []
     for folder in folders:
         for file in _walk(folder, max_depth, seen_folders, seen_files):
+            if isinstance(file, FoundCheckpoint):
+                checkpoints.append(file)
+                continue
             name = file.path.name
             match = _PART.match(name)
             total = int(match["total"]) if match else 1
@@ -74,9 +97,10 @@ def find_sets(folders: Iterable[Path], *, depth: int | None = None) -> tuple[Fou
             else:
                 key, number = (file.path.parent, name, 1), 1
             sets.setdefault(key, {}).setdefault(number, file)
-    return tuple(
+    found = tuple(
         FoundSet(tuple(sorted(parts.items())), total) for (_, _, total), parts in sets.items()
     )
+    return found, tuple(checkpoints)
 
 
 def _walk(
@@ -84,7 +108,7 @@ def _walk(
     max_depth: int,
     seen_folders: set[tuple[int, int]],
     seen_files: set[tuple[int, int]],
-) -> Iterator[FoundFile]:
+) -> Iterator[FoundFile | FoundCheckpoint]:
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()
@@ -101,6 +125,9 @@ def _walk(
         except OSError as error:
             log.info("folder %s left out: %s", folder, error)
             continue
+        checkpoint = _checkpoint(folder, entries, seen_files)
+        if checkpoint is not None:
+            yield checkpoint
         for path in entries:
             try:
                 if path.suffix.lower() == SUFFIX and (file := _look_at(path, seen_files)):
@@ -109,6 +136,31 @@ def _walk(
                     waiting.append((path, depth + 1))
             except OSError as error:
                 log.info("%s left out: %s", path, error)
+
+
+def _checkpoint(
+    folder: Path, entries: list[Path], seen: set[tuple[int, int]]
+) -> FoundCheckpoint | None:
+    """The checkpoint that a folder is; None when it is none, or one that was found before."""
+    names = {path.name for path in entries}
+    weights = [path for path in entries if path.suffix == WEIGHTS_SUFFIX]
+    if "config.json" not in names or not weights:
+        return None
+    files = []
+    is_new = False
+    for path in entries:
+        if path.name not in CHECKPOINT_FILES and path.suffix != WEIGHTS_SUFFIX:
+            continue
+        try:
+            status = path.stat()
+        except OSError as error:
+            log.info("%s left out: %s", path, error)
+            continue
+        identity = (status.st_dev, status.st_ino)
+        is_new = is_new or (path.suffix == WEIGHTS_SUFFIX and identity not in seen)
+        seen.add(identity)
+        files.append(FoundFile(path, status.st_size, status.st_mtime_ns))
+    return FoundCheckpoint(folder, tuple(files)) if is_new else None
 
 
 def _look_at(path: Path, seen: set[tuple[int, int]]) -> FoundFile | None:

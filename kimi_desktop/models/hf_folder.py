@@ -125,8 +125,8 @@ def read_model(files: HfFiles) -> HfModel:
         ModelError: no config or weights, or one of the files is damaged or cut short.
         KimiError: the server failed.
     """
-    config = parse_config(_needed_json(files, CONFIG, MAX_CONFIG_BYTES))
-    parts = _parts(files)
+    config = read_config(files)
+    parts, _ = weight_parts(files)
     headers = _headers(files, parts)
     missing = tuple(name for name in parts if headers[name] is None)
     there = [header for header in headers.values() if header is not None]
@@ -144,10 +144,10 @@ def read_model(files: HfFiles) -> HfModel:
 
 def _headers(files: HfFiles, parts: tuple[str, ...]) -> dict[str, SafetensorsHeader | None]:
     if files.workers == 1:
-        return {name: _header(files, name) for name in parts}
+        return {name: part_header(files, name) for name in parts}
     with ThreadPoolExecutor(files.workers, "header") as pool:
         # The first failure ends the rest: what is queued is dropped.
-        jobs = {name: pool.submit(_header, files, name) for name in parts}
+        jobs = {name: pool.submit(part_header, files, name) for name in parts}
         try:
             return {name: job.result() for name, job in jobs.items()}
         except BaseException:
@@ -155,11 +155,29 @@ def _headers(files: HfFiles, parts: tuple[str, ...]) -> dict[str, SafetensorsHea
             raise
 
 
-def _parts(files: HfFiles) -> tuple[str, ...]:
-    """File names of the weights, from the index when there is one."""
+def read_config(files: HfFiles) -> HfConfig:
+    """The config alone.
+
+    Raises:
+        ModelError: there is none, or it is damaged.
+        KimiError: the server failed.
+    """
+    return parse_config(_needed_json(files, CONFIG, MAX_CONFIG_BYTES))
+
+
+def weight_parts(files: HfFiles) -> tuple[tuple[str, ...], int | None]:
+    """File names of the weights, from the index when there is one.
+
+    Returns:
+        The names, and the bytes of all tensors as far as the index says.
+
+    Raises:
+        ModelError: the index is damaged.
+        KimiError: the server failed.
+    """
     index = _json(files, INDEX, MAX_INDEX_BYTES)
     if index is None:
-        return (SINGLE,)
+        return (SINGLE,), None
     weight_map = index.get("weight_map")
     if not isinstance(weight_map, Mapping) or not weight_map:
         raise _bad(files, INDEX, "weight_map", "missing")
@@ -168,11 +186,18 @@ def _parts(files: HfFiles) -> tuple[str, ...]:
         # An index must not lead out of its folder.
         if Path(name).name != name or not name.endswith(".safetensors") or "\\" in name:
             raise _bad(files, INDEX, "weight_map", name[:80])
-    return tuple(names)
+    metadata = index.get("metadata")
+    total = metadata.get("total_size") if isinstance(metadata, Mapping) else None
+    return tuple(names), total if isinstance(total, int) else None
 
 
-def _header(files: HfFiles, name: str) -> SafetensorsHeader | None:
-    """The header of one part, None when the part is not there."""
+def part_header(files: HfFiles, name: str) -> SafetensorsHeader | None:
+    """The header of one part, None when the part is not there.
+
+    Raises:
+        ModelError: it is damaged, or its end is missing.
+        KimiError: the server failed.
+    """
     label = files.label(name)
     try:
         with files.open(name) as source:

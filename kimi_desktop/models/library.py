@@ -6,18 +6,23 @@ scan of a large library takes milliseconds.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.models.blocks import block_problem
+from kimi_desktop.models.checkpoint_row import checkpoint_row
 from kimi_desktop.models.choose import choose_model
 from kimi_desktop.models.facts import KvRule, clean_text, companion_kind, facts_of
-from kimi_desktop.models.files import FoundFile, FoundSet, find_sets
+from kimi_desktop.models.files import FoundCheckpoint, FoundFile, FoundSet, find_models
 from kimi_desktop.models.gguf import GgufHeader, read_file
+from kimi_desktop.models.hash_record import HashReader
 from kimi_desktop.models.starter import STARTER_BYTES, STARTER_FILE
 from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+
+Found = FoundSet | FoundCheckpoint
 
 
 class Library:
@@ -27,7 +32,8 @@ class Library:
         self._kv_rule = kv_rule
         self._lock = threading.Lock()
         self._headers: dict[FoundFile, GgufHeader | ModelError] = {}
-        self._rows: dict[FoundSet, LocalModel] = {}
+        self._rows: dict[Found, LocalModel | None] = {}
+        self._hashes = HashReader()
 
     def scan(
         self,
@@ -46,23 +52,30 @@ class Library:
             depth: how many folders further down; None = as deep as a library goes.
         """
         with self._lock:
-            sets = find_sets(folders, depth=depth)
-            rows: dict[FoundSet, LocalModel] = {}
-            for number, found in enumerate(sets, start=1):
+            sets, checkpoints = find_models(folders, depth=depth)
+            everything: tuple[Found, ...] = (*sets, *checkpoints)
+            rows: dict[Found, LocalModel | None] = {}
+            for number, found in enumerate(everything, start=1):
                 # Kept from scan to scan, and so are the tables that the planner's caches know.
-                rows[found] = self._rows.get(found) or self._row(found)
-                progress(number, len(sets))
-            gone = {found for found, row in rows.items() if _says(row, ErrorCode.MODEL_NOT_FOUND)}
-            rows = {found: row for found, row in rows.items() if found not in gone}
+                known = found in self._rows
+                rows[found] = self._rows[found] if known else self._row_of(found)
+                progress(number, len(everything))
             # What could not be read now may be readable next time.
-            self._rows = {
-                found: row
-                for found, row in rows.items()
-                if not _says(row, ErrorCode.MODEL_UNREADABLE)
-            }
+            unsure = (ErrorCode.MODEL_NOT_FOUND, ErrorCode.MODEL_UNREADABLE)
+            self._rows = {f: row for f, row in rows.items() if not _says(row, *unsure)}
             files = {file for found in sets for _, file in found.parts}
             self._headers = {file: read for file, read in self._headers.items() if file in files}
-            return tuple(sorted(rows.values(), key=_order))
+            self._hashes.begin()
+            models = [
+                _verified(row, found, self._hashes)
+                for found, row in rows.items()
+                if row is not None and not _says(row, ErrorCode.MODEL_NOT_FOUND)
+            ]
+            return tuple(sorted(models, key=_order))
+
+    def _row_of(self, found: Found) -> LocalModel | None:
+        """None for a folder that only looks like a model."""
+        return checkpoint_row(found) if isinstance(found, FoundCheckpoint) else self._row(found)
 
     def _row(self, found: FoundSet) -> LocalModel:
         headers, problem, state = self._read_parts(found)
@@ -87,6 +100,7 @@ class Library:
             problem=problem,
             is_starter=path.name == STARTER_FILE and found.size_bytes == STARTER_BYTES,
             companion=companion,
+            files=tuple(file.path for _, file in found.parts),
         )
 
     def _facts(self, found: FoundSet, headers: dict[int, GgufHeader]) -> ModelFacts:
@@ -142,8 +156,15 @@ def find_named(models: Sequence[LocalModel], wanted: str, library: Library) -> L
     return choose_model((*models, *(row for row in beside if row.id not in known)), str(path))
 
 
-def _says(model: LocalModel, code: ErrorCode) -> bool:
-    return model.problem is not None and model.problem.code is code
+def _says(model: LocalModel | None, *codes: ErrorCode) -> bool:
+    return model is not None and model.problem is not None and model.problem.code in codes
+
+
+def _verified(model: LocalModel, found: Found, hashes: HashReader) -> LocalModel:
+    """With what the records of its folder say now; the same row when that is nothing new."""
+    files = found.files if isinstance(found, FoundCheckpoint) else [f for _, f in found.parts]
+    verified = hashes.verified((f.path, f.size_bytes, f.modified_ns) for f in files)
+    return model if verified == model.verified else dataclasses.replace(model, verified=verified)
 
 
 def _order(model: LocalModel) -> tuple[bool, str, int, str]:

@@ -20,6 +20,7 @@ def describe(models: Sequence[LocalModel]) -> list[dict[str, Any]]:
             "id": model.id,
             "title": model.title,
             "state": model.state.value,
+            "format": model.format.value,
             "size_bytes": model.size_bytes,
             "parts_present": model.parts_present,
             "parts_total": model.parts_total,
@@ -27,6 +28,7 @@ def describe(models: Sequence[LocalModel]) -> list[dict[str, Any]]:
             "quantization": model.facts.quantization if model.facts else None,
             "parameters": model.facts.parameter_count if model.facts else None,
             "context_train": model.facts.context_train if model.facts else None,
+            "verified_at": model.verified.at if model.verified else None,
             "problem": None
             if model.problem is None
             else {

@@ -21,11 +21,14 @@ from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.models.facts import KvRule
+from kimi_desktop.models.inventory import Inventory, same_rows
 from kimi_desktop.models.library import Library
 from kimi_desktop.models.starter import install_starter, starter_available
 from kimi_desktop.models.types import LibraryChanged, LocalModel, ScanProgressed, StarterProgress
 
 PROGRESS_S = 0.25
+FRESH_S = 3.0
+"""So long after a look nobody needs another one by themselves."""
 
 
 class Fetcher(Protocol):
@@ -63,7 +66,12 @@ class LocalModels:
         self._default_folder = paths.default_models_folder
         self._fetcher = fetcher
         self._library = Library(kv_rule)
+        self._inventory = Inventory(paths.inventory_file, paths.default_models_folder)
         self._models: tuple[LocalModel, ...] = ()
+        self._missing: tuple[Path, ...] = ()
+        self._one_look = threading.Lock()
+        self._looking = False
+        self._looked_at: float | None = None
         self._installing = threading.Lock()
 
     @property
@@ -77,9 +85,22 @@ class LocalModels:
         added = (Path(folder) for folder in self._store.settings.models.folders)
         return tuple(dict.fromkeys((self._default_folder, *added)))
 
+    @property
+    def missing_folders(self) -> tuple[Path, ...]:
+        """Those that were not there at the last scan: moved, or on a drive that is unplugged."""
+        return self._missing
+
     def scan(self) -> Operation[tuple[LocalModel, ...]]:
         """Read the folders again."""
         return self._io.submit(self._scan)
+
+    def freshen(self) -> None:
+        """Look again unless it was just done; tells only when something is different."""
+        now = time.monotonic()
+        recent = self._looked_at is not None and now - self._looked_at < FRESH_S
+        if not recent and not self._looking:
+            self._looking = True
+            self._io.submit(self._look_quietly)
 
     def add_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
         """Add a folder and scan.
@@ -128,11 +149,40 @@ class LocalModels:
         return self._io.submit(run)
 
     async def _scan(self) -> tuple[LocalModel, ...]:
-        folders = self.folders
-        models = await self._io.in_pool(self._library.scan, folders, self._scan_progress())
-        self._models = models
-        self._bus.publish(LibraryChanged(models, folders))
-        return models
+        await self._look(self._scan_progress())
+        self._publish()
+        return self._models
+
+    async def _look_quietly(self) -> None:
+        models, missing = self._models, self._missing
+        try:
+            await self._look(lambda _done, _total: None)
+        finally:
+            self._looking = False
+        if missing != self._missing or not same_rows(models, self._models):
+            self._publish()
+
+    async def _look(self, progress: Callable[[int, int], None]) -> None:
+        self._models, self._missing = await self._io.in_pool(
+            self._read_folders, self.folders, progress
+        )
+        self._looked_at = time.monotonic()
+
+    def _read_folders(
+        self, folders: tuple[Path, ...], progress: Callable[[int, int], None]
+    ) -> tuple[tuple[LocalModel, ...], tuple[Path, ...]]:
+        """The models, and the folders that are not there. In the pool."""
+        with self._one_look:
+            missing = self._inventory.missing(folders)
+            present = [folder for folder in folders if folder not in missing]
+            models = self._library.scan(present, progress)
+            self._inventory.note(present, missing, models)
+            known = {model.id for model in models}
+            gone = [m for m in self._inventory.remembered(missing) if m.id not in known]
+            return (*models, *gone), missing
+
+    def _publish(self) -> None:
+        self._bus.publish(LibraryChanged(self._models, self.folders, self._missing))
 
     def _scan_progress(self) -> Callable[[int, int], None]:
         """Tells four times a second; a scan that is quicker tells nothing."""

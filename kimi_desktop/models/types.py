@@ -10,6 +10,7 @@ from pathlib import Path
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.models.geometry import Geometry, TensorTable
+from kimi_desktop.models.hash_record import Verified
 
 
 class ModelState(StrEnum):
@@ -22,6 +23,17 @@ class ModelState(StrEnum):
     """The header cannot be read; ``LocalModel.problem`` names the field."""
     COMPANION = "companion"
     """A projector, an adapter or an importance matrix: not a model of its own."""
+    MISSING = "missing"
+    """It was here at an earlier look; its folder, or the drive of it, is not there now."""
+
+
+class ModelFormat(StrEnum):
+    """How a model's weights are stored, which says what can run it."""
+
+    GGUF = "gguf"
+    """One file or a split set: llama.cpp."""
+    SAFETENSORS = "safetensors"
+    """A folder in Hugging Face's layout: vLLM and SGLang."""
 
 
 class CompanionKind(StrEnum):
@@ -65,12 +77,12 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """One row of the library: a single file, or a split set as one."""
+    """One row of the library: a single file, a split set, or a folder of safetensors as one."""
 
     id: str
-    """Stable across scans: the path of the first file."""
+    """Stable across scans: the path of the first file, or of the folder."""
     path: Path
-    """What the engine is given (the first file of a set)."""
+    """What the engine is given: the first file of a set, or the folder."""
     title: str
     size_bytes: int
     parts_present: int
@@ -80,6 +92,16 @@ class LocalModel:
     problem: KimiError | None
     is_starter: bool = False
     companion: CompanionKind | None = None
+    format: ModelFormat = ModelFormat.GGUF
+    files: tuple[Path, ...] = ()
+    """What it is made of: the parts; of a checkpoint config, index and weights."""
+    verified: Verified | None = None
+    """Every file was compared with its hash and is as it was then."""
+
+    @property
+    def is_startable(self) -> bool:
+        """The engines that are started from here can load it: a whole GGUF file or set."""
+        return self.state is ModelState.READY and self.format is ModelFormat.GGUF
 
     @property
     def family(self) -> str:
@@ -117,7 +139,7 @@ def default_model(models: Iterable[LocalModel], preferred: str) -> LocalModel | 
     for model in rows:
         if model.id == preferred:
             return model
-    ready = (model for model in rows if model.state is ModelState.READY)
+    ready = (model for model in rows if model.is_startable)
     return min(ready, key=lambda model: model.is_starter, default=None)
 
 
@@ -127,6 +149,8 @@ class LibraryChanged(Event):
 
     models: tuple[LocalModel, ...]
     folders: tuple[Path, ...]
+    missing: tuple[Path, ...] = ()
+    """Folders that are not there: moved, or on a drive that is not connected."""
 
 
 @dataclass(frozen=True, slots=True)

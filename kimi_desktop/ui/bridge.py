@@ -87,8 +87,15 @@ class ModelService(Protocol):
     def folders(self) -> tuple[Path, ...]:
         """The default models folder, then those that the user added."""
 
+    @property
+    def missing_folders(self) -> tuple[Path, ...]:
+        """Those that were not there at the last scan: moved, or on a drive that is unplugged."""
+
     def scan(self) -> Operation[tuple[LocalModel, ...]]:
         """Read the folders again."""
+
+    def freshen(self) -> None:
+        """Look again unless it was just done; tells only when something is different."""
 
     def add_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
         """Add a folder and scan."""

@@ -9,9 +9,10 @@ from functools import partial
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QWidget
 
+from kimi_desktop.base.events import Event
 from kimi_desktop.base.settings import Settings
 from kimi_desktop.base.units import format_file_size
-from kimi_desktop.models.types import LocalModel, ModelState
+from kimi_desktop.models.types import LibraryChanged, LocalModel
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import ALIVE, loaded_model
 from kimi_desktop.ui.model_names import telling_names
@@ -33,6 +34,7 @@ class ModelPicker(SearchOverlay):
 
     def __init__(self, bridge: Bridge, window: QWidget) -> None:
         self._bridge = bridge
+        bridge.services.models.freshen()
         super().__init__(
             window,
             self._entries,
@@ -41,6 +43,7 @@ class ModelPicker(SearchOverlay):
             width=520,
             start_at_marked=True,
         )
+        bridge.happened.connect(self._on_event)
 
     def _entries(self, query: str) -> Sequence[Entry]:
         services = self._bridge.services
@@ -52,7 +55,7 @@ class ModelPicker(SearchOverlay):
         told = telling_names(models)
         found: list[Entry] = []
         for model in models:
-            if model.state is not ModelState.READY:
+            if not model.is_startable:
                 continue
             quantization = model.facts.quantization if model.facts else ""
             if model.id in told:
@@ -80,6 +83,10 @@ class ModelPicker(SearchOverlay):
                 run=lambda: self._bridge.navigation.show_page("models"),
             ),
         ]
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, LibraryChanged):
+            self.refresh_in_place()
 
     def _load(self, model: LocalModel) -> None:
         services = self._bridge.services

@@ -216,6 +216,15 @@ class SearchOverlay(Overlay):
         self.list.setFixedHeight(max(ROW, min(sum(heights), MOST_ROWS * ROW)))
         self._cover()
 
+    def refresh_in_place(self) -> None:
+        """Ask again, and stay on the row that says the same."""
+        before = self.current()
+        self.refresh()
+        for number, entry in enumerate(self._model.entries):
+            if before is not None and (entry.title, entry.detail) == (before.title, before.detail):
+                self.list.setCurrentIndex(self._model.index(number))
+                return
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Arrows, Page keys and Enter in the field act on the list."""
         pressed = event.type() is QEvent.Type.KeyPress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from kimi_desktop.machine.types import Cpu, Disk, DiskKind, Gpu, Machine, Memory
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, ModelState
 from kimi_desktop.monitor.types import GpuSample, Phase, Sample
 from kimi_desktop.serve.types import ClientKey, DoneRequest, LiveRequest
 
@@ -195,6 +196,47 @@ def partial_model(folder: Path) -> LocalModel:
             ErrorCode.MODEL_PART_MISSING,
             {"path": str(path), "missing": 3, "total": 8, "which": "6, 7, 8"},
         ),
+    )
+
+
+def checkpoint_model(folder: Path) -> LocalModel:
+    """A folder of safetensors."""
+    path = folder / "moonshotai" / "Kimi-Linear-48B-A3B-Instruct"
+    kimi = kimi_model(folder)
+    assert kimi.facts is not None
+    return LocalModel(
+        id=str(path),
+        path=path,
+        title=path.name,
+        size_bytes=int(98.2 * GB),
+        parts_present=20,
+        parts_total=20,
+        state=ModelState.READY,
+        facts=dataclasses.replace(
+            kimi.facts,
+            name=path.name,
+            architecture="KimiLinearForCausalLM",
+            quantization="BF16",
+            parameter_count=0,
+            n_layer=27,
+            n_expert=256,
+            context_train=1_048_576,
+            weights_bytes=int(98.2 * GB),
+            kv_bytes_per_token=0,
+            chat_template=None,
+        ),
+        problem=None,
+        format=ModelFormat.SAFETENSORS,
+    )
+
+
+def missing_model(folder: Path) -> LocalModel:
+    """One that is on a drive that is not connected."""
+    return dataclasses.replace(
+        kimi_model(folder, "Q4_K_M", 621),
+        parts_present=0,
+        state=ModelState.MISSING,
+        problem=ModelError(ErrorCode.MODEL_FOLDER_MISSING, {"path": str(folder)}),
     )
 
 

@@ -97,13 +97,17 @@ class ScriptedModels:
         self._bus = bus
         self.models: tuple[LocalModel, ...] = ()
         self.folders: tuple[Path, ...] = (folder,)
+        self.missing_folders: tuple[Path, ...] = ()
         self.starter_available = True
         self.first_chat_error: KimiError | None = None
 
     def set_models(self, *models: LocalModel) -> None:
         """A scan has finished."""
         self.models = models
-        self._bus.publish(LibraryChanged(self.models, self.folders))
+        self._bus.publish(LibraryChanged(self.models, self.folders, self.missing_folders))
+
+    def freshen(self) -> None:
+        self._desk.note("models.freshen")
 
     def scan(self) -> Operation[tuple[LocalModel, ...]]:
         self._bus.publish(LibraryChanged(self.models, self.folders))

@@ -317,6 +317,17 @@ def test_two_files_of_one_quantization_are_told_apart_in_the_picker(window, serv
     assert details == ["UD-Q4_K_XL · UD-Q4_K_XL", "UD-Q4_K_XL · elsewhere"]
 
 
+def test_the_picker_follows_the_library_and_keeps_its_place(qtbot, window, services):
+    window.overlays.open_picker()
+    picker = window.overlays.current
+    assert services.desk.called("models.freshen") >= 1
+    qtbot.keyClick(picker.field, Qt.Key.Key_Down)
+    before = picker.current()
+    services.models.set_models(*services.models.models[1:])
+    assert picker.current().detail == before.detail
+    assert "UD-Q2_K_XL" not in [entry.detail for entry in picker.entries()]
+
+
 def test_the_picker_does_not_reload_what_runs(qtbot, window, services):
     window.overlays.open_picker()
     qtbot.keyClick(window.overlays.current.field, Qt.Key.Key_Return)

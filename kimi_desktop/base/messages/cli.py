@@ -115,6 +115,7 @@ TEXTS: dict[str, Text] = {
     "cli.state.partial": Text("Partial", "不完整"),
     "cli.state.broken": Text("Broken", "已损坏"),
     "cli.state.companion": Text("Companion", "附属文件"),
+    "cli.state.missing": Text("Drive missing", "磁盘未连接"),
     "cli.loading": Text("Starting {model}", "正在启动 {model}"),
     "cli.loading.fraction": Text("Loading {model}: {percent} %", "正在加载 {model}：{percent} %"),
     "cli.ready": Text("{engine} is ready after {seconds}", "{engine} 已就绪，用时 {seconds}"),

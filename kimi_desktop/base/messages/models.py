@@ -128,6 +128,23 @@ TEXTS: dict[str, Text] = {
         "Name the model’s own file.",
         "请指定模型本身的文件。",
     ),
+    "models.needs_server": Text(
+        "{name} is a Hugging Face folder: llama.cpp cannot load it, vLLM and SGLang can.",
+        "{name} 是 Hugging Face 格式的文件夹：llama.cpp 无法加载，vLLM 与 SGLang 可以。",
+    ),
+    "models.needs_server.next": Text(
+        "Start it with vLLM or SGLang (“kimi-desktop plan” writes the command line), or choose a "
+        "GGUF file of the model.",
+        "请用 vLLM 或 SGLang 启动（“kimi-desktop plan”会给出命令行），或选择该模型的 GGUF 文件。",
+    ),
+    "models.folder_missing": Text(
+        "{path} is not there: its drive is not connected, or the folder was moved.",
+        "{path} 不存在：所在磁盘未连接，或文件夹已被移走。",
+    ),
+    "models.folder_missing.next": Text(
+        "Connect the drive: the model is back at the next look. Or forget the folder.",
+        "请连接磁盘，下次查看时模型会重新出现；也可以移除该文件夹。",
+    ),
     "models.no_gguf": Text(
         "{repo} has no GGUF file, which llama.cpp needs.",
         "{repo} 中没有 llama.cpp 所需的 GGUF 文件。",

@@ -7,6 +7,7 @@ file that is not what it should be gets no name here.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import threading
@@ -25,8 +26,9 @@ from kimi_desktop.downloads.imports.types import (
     ImportedModel,
     LinkKind,
     Outcome,
+    Witness,
 )
-from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
+from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes, read_hashes
 
 BLOCK_BYTES = 4 * 2**20
 THREADS = 4
@@ -181,12 +183,31 @@ def _reason(error: OSError) -> str:
 
 def _keep_hashes(one: ImportedModel) -> None:
     """Beside the model, for the next check."""
-    new = {}
+    now = time.time()
+    known = read_hashes(one.folder)
+    new: dict[str, KeptHash] = {}
     for file in one.files:
-        if file.outcome.is_good:
-            with suppress(OSError):
-                status = one.folder.joinpath(*file.file.target.split("/")).stat()
-                new[file.file.target] = KeptHash(
-                    file.sha256, status.st_size, status.st_mtime_ns, file.file.witness
-                )
+        if not file.outcome.is_good:
+            continue
+        target = file.file.target
+        with suppress(OSError):
+            status = one.folder.joinpath(*target.split("/")).stat()
+            kept = KeptHash(
+                file.sha256, status.st_size, status.st_mtime_ns, file.file.witness, proven_at=now
+            )
+            new[target] = _with_known(kept, known.get(target))
     keep_hashes(one.folder, new)
+
+
+def _with_known(new: KeptHash, known: KeptHash | None) -> KeptHash:
+    """What was known of the same bytes (their pieces, who vouches for them) still counts."""
+    if known is None or known.sha256 != new.sha256:
+        return new
+    witness = known.witness if new.witness is Witness.NOBODY else new.witness
+    return dataclasses.replace(
+        known,
+        size_bytes=new.size_bytes,
+        modified_ns=new.modified_ns,
+        witness=witness,
+        proven_at=new.proven_at,
+    )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from kimi_desktop.models.hash_record import Witness as Witness  # noqa: PLC0414 - theirs, too
+
 
 class Origin(StrEnum):
     """Whose folder it is."""
@@ -18,18 +20,6 @@ class Origin(StrEnum):
     OLLAMA = "ollama"
     FOLDER = "folder"
     """Any folder with model files."""
-
-
-class Witness(StrEnum):
-    """Who says what a file's hash should be."""
-
-    STORE = "store"
-    """The name under which a content-addressed store keeps it."""
-    LISTING = "listing"
-    """The hub's own listing, kept beside the files by its client."""
-    SUMS = "sums"
-    """A ``sha256sum`` file beside it."""
-    NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.units import format_count, format_file_size, format_gib
-from kimi_desktop.models.types import LocalModel, ModelState
+from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.chat.inspector_parts import Section
@@ -35,11 +35,7 @@ def context_steps(trained: int, present: int) -> tuple[int, ...]:
 
 def family_of(model: LocalModel, models: tuple[LocalModel, ...]) -> tuple[LocalModel, ...]:
     """The local quantizations of the same model that can be started, smallest first."""
-    found = [
-        other
-        for other in models
-        if other.family == model.family and other.state is ModelState.READY
-    ]
+    found = [other for other in models if other.family == model.family and other.is_startable]
     return tuple(sorted(found, key=lambda other: (other.size_bytes, other.id)))
 
 

@@ -6,6 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineState, EngineStatus
+from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.units import (
     format_context,
     format_count,
@@ -13,7 +15,10 @@ from kimi_desktop.base.units import (
     format_gib,
     format_parameters,
 )
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.models.hash_record import Witness
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, ModelState
+from kimi_desktop.ui.dates import day_text, time_text
+from kimi_desktop.ui.language import language
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.rows import (
     Row,
@@ -144,6 +149,10 @@ class DetailsPane(Surface):
         if model.companion is not None and not problem:
             advice = companion_sentence(model.companion)
         self.problem.setText(_breakable(problem))
+        if model.format is ModelFormat.SAFETENSORS and not problem:
+            needs = ModelError(ErrorCode.MODEL_NEEDS_SERVER, {"name": model.title})
+            advice = " ".join(describe_error(needs, language()))
+        self.folder.setVisible(model.state is not ModelState.MISSING)
         self.problem.set_tone("bad" if model.state is ModelState.BROKEN else "warn")
         self.problem.setVisible(bool(problem))
         self.advice.setText(advice)
@@ -156,7 +165,7 @@ class DetailsPane(Surface):
         self.path.setText(_breakable(str(model.path)))
 
     def _show_state(self, row: Row) -> None:
-        ready = row.model.state is ModelState.READY
+        ready = row.model.is_startable
         running = is_running(row.model, self._status)
         self.chip.show_verdict(*state_of(row, self._status))
         self.start.setText(self.tr("Chat with it") if running else self.tr("Start"))
@@ -170,8 +179,9 @@ class DetailsPane(Surface):
             of = self.tr("{count} of {total}")
             parts = of.format(count=model.parts_present, total=model.parts_total)
             rows.append((self.tr("Parts"), parts))
+        rows.append((self.tr("Verified"), self._verified(model)))
         if model.facts is not None:
-            rows += self._header_facts(model.facts)
+            rows += self._header_facts(model.facts, model.format)
         while len(self._cells) < len(rows):
             name = Label(size=TextSize.SMALL, tone="muted")
             value = Label(size=TextSize.SMALL, weight=MEDIUM, wrap=True)
@@ -187,13 +197,22 @@ class DetailsPane(Surface):
             name.setText(rows[number][0] if there else "")
             value.setText(rows[number][1] if there else "")
 
-    def _header_facts(self, facts: ModelFacts) -> list[tuple[str, str]]:
-        rows = [
-            (self.tr("Weights"), format_gib(facts.weights_bytes)),
-            (self.tr("Parameters"), format_parameters(facts.parameter_count)),
-            (self.tr("Architecture"), facts.architecture),
-            (self.tr("Layers"), format_count(facts.n_layer)),
-        ]
+    def _verified(self, model: LocalModel) -> str:
+        """When all of it was compared, and with what."""
+        if model.verified is None:
+            return self.tr("not yet")
+        when = f"{day_text(model.verified.at)}, {time_text(model.verified.at)}"
+        if model.verified.witness is Witness.NOBODY:
+            return self.tr("{when}, against nothing but itself").format(when=when)
+        return when
+
+    def _header_facts(self, facts: ModelFacts, kind: ModelFormat) -> list[tuple[str, str]]:
+        rows = [(self.tr("Weights"), format_gib(facts.weights_bytes))]
+        if facts.parameter_count:
+            rows.append((self.tr("Parameters"), format_parameters(facts.parameter_count)))
+        rows.append((self.tr("Architecture"), facts.architecture))
+        if facts.n_layer:
+            rows.append((self.tr("Layers"), format_count(facts.n_layer)))
         if facts.n_expert:
             experts = self.tr("{count}, {used} per token")
             text = experts.format(count=format_count(facts.n_expert), used=facts.n_expert_used)
@@ -206,6 +225,8 @@ class DetailsPane(Surface):
                 count=format_count(facts.kv_bytes_per_token)
             )
             rows.append((self.tr("KV cache (f16)"), size))
+        if kind is not ModelFormat.GGUF or not facts.n_layer:
+            return rows
         template = self.tr("in the file") if facts.chat_template else self.tr("none in the file")
         rows.append((self.tr("Chat template"), template))
         if facts.chat_template:

@@ -10,7 +10,8 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.units import format_file_size
-from kimi_desktop.models.types import LocalModel, ModelState
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.ui.models.rows import is_companion
 from kimi_desktop.ui.theme import tokens
 from kimi_desktop.ui.tokens import RADIUS
 from kimi_desktop.ui.widgets.button import IconButton
@@ -31,6 +32,7 @@ class FolderList(QWidget):
         super().__init__(parent)
         self._folders: tuple[Path, ...] = ()
         self._models: tuple[LocalModel, ...] = ()
+        self._missing: tuple[Path, ...] = ()
         self._title = Heading()
         self._frame = _Frame()
         layout = QVBoxLayout(self)
@@ -40,13 +42,20 @@ class FolderList(QWidget):
         layout.addWidget(self._frame)
         self.retranslate()
 
-    def show_folders(self, folders: Sequence[Path], models: Sequence[LocalModel]) -> None:
-        """The default folder first; it cannot be forgotten."""
+    def show_folders(
+        self,
+        folders: Sequence[Path],
+        models: Sequence[LocalModel],
+        missing: Sequence[Path] = (),
+    ) -> None:
+        """The default folder first; it cannot be forgotten. Those that are missing say so."""
         self._folders, self._models = tuple(folders), tuple(models)
+        self._missing = tuple(missing)
         self._frame.clear()
         for number, folder in enumerate(self._folders):
             row = _FolderRow(folder, is_default=number == 0)
-            row.set_words(self._contents(folder))
+            is_missing = folder in self._missing
+            row.set_words(self._contents(folder), is_missing=is_missing)
             row.open.clicked.connect(lambda _=False, f=folder: self.open_wanted.emit(f))
             row.forget.clicked.connect(lambda _=False, f=folder: self.forget_wanted.emit(f))
             self._frame.add(row)
@@ -58,15 +67,17 @@ class FolderList(QWidget):
     def retranslate(self) -> None:
         """Set the words."""
         self._title.setText(self.tr("Folders"))
-        self.show_folders(self._folders, self._models)
+        self.show_folders(self._folders, self._models, self._missing)
 
     def _contents(self, folder: Path) -> str:
         """How many models are there and how large they are; nothing is read from the disk."""
         inside = [model for model in self._models if model.path.is_relative_to(folder)]
+        if folder in self._missing:
+            return self.tr("not there: is its drive connected?")
         if not inside:
             return self.tr("no models found")
         size = format_file_size(sum(model.size_bytes for model in inside))
-        whole = sum(model.state is not ModelState.COMPANION for model in inside)
+        whole = sum(not is_companion(model) for model in inside)
         return self.tr("{count} models, {size}").format(count=whole, size=size)
 
 
@@ -129,5 +140,7 @@ class _FolderRow(QWidget):
         layout.addWidget(self.forget)
         self.setFixedHeight(ROW)
 
-    def set_words(self, contents: str) -> None:
+    def set_words(self, contents: str, *, is_missing: bool) -> None:
         self.contents.setText(contents)
+        self.contents.set_tone("warn" if is_missing else "muted")
+        self.open.setEnabled(not is_missing)

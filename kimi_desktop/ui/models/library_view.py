@@ -64,13 +64,17 @@ class LibraryView(QScrollArea):
         self.retranslate()
 
     def show_library(
-        self, rows: Sequence[Row], models: tuple[LocalModel, ...], folders: Sequence[Path]
+        self,
+        rows: Sequence[Row],
+        models: tuple[LocalModel, ...],
+        folders: Sequence[Path],
+        missing: Sequence[Path] = (),
     ) -> None:
         """Replace everything that is shown."""
         self._has_rows = bool(rows)
         self.table.show_rows(rows)
         self.offers.show_models(models)
-        self.folders.show_folders(folders, models)
+        self.folders.show_folders(folders, models, missing)
         self._show_frame()
 
     def show_scanning(self, *, scanning: bool) -> None:
@@ -135,10 +139,10 @@ class LibraryView(QScrollArea):
 
     def _say_nothing(self) -> None:
         if self._scanning:
-            self.nothing.set_texts(self.tr("Looking through the folders for GGUF files"), "")
+            self.nothing.set_texts(self.tr("Looking through the folders for models"), "")
             return
         self.nothing.set_texts(
-            self.tr("No model yet. Add a folder that holds GGUF files, or drop one here."),
+            self.tr("No model yet. Add a folder that holds models, or drop one here."),
             self.tr("Add a folder…"),
         )
 

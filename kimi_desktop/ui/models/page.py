@@ -17,15 +17,18 @@ from PySide6.QtGui import (
     QDropEvent,
     QGuiApplication,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineStateChanged
+from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.models.types import (
     LibraryChanged,
     LocalModel,
+    ModelFormat,
     ModelState,
     ScanProgressed,
     StarterProgress,
@@ -37,7 +40,7 @@ from kimi_desktop.ui.models.discover_view import DiscoverView
 from kimi_desktop.ui.models.drop import DropVeil, dropped_file, dropped_folders
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.library_view import LibraryView
-from kimi_desktop.ui.models.rows import Row, is_running, rows_of
+from kimi_desktop.ui.models.rows import Row, is_companion, is_running, rows_of
 from kimi_desktop.ui.widgets.label import SEMIBOLD, Label, TextSize
 from kimi_desktop.ui.widgets.tabs import Tabs
 
@@ -88,6 +91,12 @@ class ModelsPage(QWidget):
             self.refresh()  # an empty list may only mean that nobody has looked yet
 
     # Qt
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """What changed on the disk meanwhile is noticed."""
+        super().showEvent(event)
+        if not self._scanning:
+            self._bridge.services.models.freshen()
 
     def changeEvent(self, event: QEvent) -> None:
         """Words follow the language."""
@@ -182,6 +191,8 @@ class ModelsPage(QWidget):
         engine = self._bridge.services.engine
         if model.problem is not None:
             go.report(model.problem)
+        elif model.format is not ModelFormat.GGUF:
+            go.report(ModelError(ErrorCode.MODEL_NEEDS_SERVER, {"name": model.title}))
         elif model.state is not ModelState.READY:
             go.tell(
                 self.tr("{name} goes with a model; it is not started by itself.").format(
@@ -210,7 +221,7 @@ class ModelsPage(QWidget):
         self._bridge.navigation.tell(self.tr("Copied: {path}").format(path=text))
 
     def _choose_folder(self) -> None:
-        name = QFileDialog.getExistingDirectory(self, self.tr("Folder with GGUF files"))
+        name = QFileDialog.getExistingDirectory(self, self.tr("Folder with models"))
         if name:
             self.add_folder(Path(name))
 
@@ -271,7 +282,8 @@ class ModelsPage(QWidget):
 
     def _take_library(self) -> None:
         services = self._bridge.services.models
-        self.library.show_library(rows_of(services.models), services.models, services.folders)
+        rows = rows_of(services.models)
+        self.library.show_library(rows, services.models, services.folders, services.missing_folders)
         self._say_note()
 
     def _take_status(self) -> None:
@@ -284,10 +296,10 @@ class ModelsPage(QWidget):
         services = self._bridge.services.models
         self.library.show_scanning(scanning=self._scanning)
         if self._scanning:
-            text = self.tr("Looking through {count} folders for GGUF files")
+            text = self.tr("Looking through {count} folders for models")
             self.library.header.set_note(text.format(count=len(services.folders)))
             return
-        whole = [m for m in services.models if m.state is not ModelState.COMPANION]
+        whole = [model for model in services.models if not is_companion(model)]
         self.tabs.set_count(LIBRARY, len(whole))
         size = format_file_size(sum(model.size_bytes for model in services.models))
         text = self.tr("{count} models, {size}").format(count=len(whole), size=size)

@@ -13,7 +13,7 @@ from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.backends.types import EngineStatus
 from kimi_desktop.base.messages import describe_error
-from kimi_desktop.models.types import CompanionKind, LocalModel, ModelState
+from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFormat, ModelState
 from kimi_desktop.ui.engine_words import ALIVE, USABLE
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets.chip import Verdict
@@ -21,30 +21,42 @@ from kimi_desktop.ui.widgets.chip import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a model, or a companion with the models that it belongs to."""
+    """One row: a model with its companions, or a companion that belongs to none of them."""
 
     model: LocalModel
-    owners: tuple[LocalModel, ...] = ()
-    """Of a companion."""
     companions: tuple[LocalModel, ...] = ()
     """Of a model."""
 
     @property
     def is_companion(self) -> bool:
         """Not a model of its own."""
-        return self.model.state is ModelState.COMPANION
+        return is_companion(self.model)
+
+    def stands_for(self, model_id: str) -> bool:
+        """It shows this model, alone or with its owner."""
+        return self.model.id == model_id or any(c.id == model_id for c in self.companions)
+
+
+def is_companion(model: LocalModel) -> bool:
+    """Whole, and not a model of its own."""
+    kept = (ModelState.COMPANION, ModelState.MISSING)
+    return model.companion is not None and model.state in kept
 
 
 def rows_of(models: Sequence[LocalModel]) -> tuple[Row, ...]:
-    """The library's models with their companions attached, the companions last."""
-    whole = [model for model in models if model.state is not ModelState.COMPANION]
-    companions = [model for model in models if model.state is ModelState.COMPANION]
+    """The library's models with their companions attached.
+
+    A companion that belongs to a model here has no row of its own; the others come last.
+    """
+    whole = [model for model in models if not is_companion(model)]
+    companions = [model for model in models if is_companion(model)]
     owners = {companion.id: _owners(companion, whole) for companion in companions}
     rows = [
         Row(model, companions=tuple(c for c in companions if model in owners[c.id]))
         for model in whole
     ]
-    return (*rows, *(Row(companion, owners=owners[companion.id]) for companion in companions))
+    alone = [companion for companion in companions if not owners[companion.id]]
+    return (*rows, *map(Row, alone))
 
 
 def _owners(companion: LocalModel, models: Sequence[LocalModel]) -> tuple[LocalModel, ...]:
@@ -90,6 +102,8 @@ def state_of(row: Row, status: EngineStatus) -> tuple[Verdict, str]:
     """The chip of a row."""
     translate = QCoreApplication.translate
     model = row.model
+    if model.state is ModelState.MISSING:
+        return Verdict.UNKNOWN, translate("ModelRow", "Missing")
     if model.companion is not None and row.is_companion:
         return Verdict.PLAIN, companion_word(model.companion)
     if is_running(model, status):
@@ -133,14 +147,20 @@ def companion_sentence(kind: CompanionKind) -> str:
 
 
 def note_of(row: Row) -> str:
-    """A muted word after the name: the demo, or whose companion it is."""
+    """A muted word after the name: the demo, what runs it, what comes with it."""
     translate = QCoreApplication.translate
     if row.model.is_starter:
         return translate("ModelRow", "demo")
-    if row.owners:
-        names = ", ".join(dict.fromkeys(owner.title for owner in row.owners))
-        return translate("ModelRow", "for {name}").format(name=names)
+    if row.model.format is ModelFormat.SAFETENSORS:
+        return translate("ModelRow", "for vLLM, SGLang")
+    if any(one.companion is CompanionKind.PROJECTOR for one in row.companions):
+        return translate("ModelRow", "with projector")
     return ""
+
+
+def total_bytes(row: Row) -> int:
+    """Of the model and what comes with it."""
+    return row.model.size_bytes + sum(one.size_bytes for one in row.companions)
 
 
 def problem_of(model: LocalModel) -> tuple[str, str]:

@@ -23,11 +23,12 @@ WIDTHS = {
     Column.SIZE: 88,
     Column.ARCHITECTURE: 108,
     Column.CONTEXT: 88,
+    Column.VERIFIED: 104,
     Column.STATE: 124,
     Column.ACTIONS: 72,
 }
 LEAST_NAME = 180
-GIVE_WAY = (Column.ARCHITECTURE, Column.CONTEXT, Column.PARTS)
+GIVE_WAY = (Column.ARCHITECTURE, Column.CONTEXT, Column.PARTS, Column.VERIFIED)
 """Columns that hide when there is no room, in this order; the details have them all."""
 
 

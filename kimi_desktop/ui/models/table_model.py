@@ -10,6 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from kimi_desktop.backends.types import EngineState, EngineStatus
 from kimi_desktop.base.units import format_context, format_file_size
+from kimi_desktop.ui.dates import day_text
 from kimi_desktop.ui.models.rows import Row, matches, note_of, problem_of, state_of
 
 Index = QModelIndex | QPersistentModelIndex
@@ -25,8 +26,9 @@ class Column(IntEnum):
     SIZE = 3
     ARCHITECTURE = 4
     CONTEXT = 5
-    STATE = 6
-    ACTIONS = 7
+    VERIFIED = 6
+    STATE = 7
+    ACTIONS = 8
 
 
 SORTABLE = tuple(column for column in Column if column is not Column.ACTIONS)
@@ -84,9 +86,9 @@ class LibraryTableModel(QAbstractTableModel):
         return self._shown[line] if 0 <= line < len(self._shown) else None
 
     def line_of(self, model_id: str) -> int:
-        """Where a model is shown, -1 when it is not."""
+        """Where a model is shown, alone or with its owner; -1 when it is not."""
         for line, row in enumerate(self._shown):
-            if row.model.id == model_id:
+            if row.stands_for(model_id):
                 return line
         return -1
 
@@ -137,6 +139,7 @@ class LibraryTableModel(QAbstractTableModel):
             Column.SIZE: self.tr("Size"),
             Column.ARCHITECTURE: self.tr("Architecture"),
             Column.CONTEXT: self.tr("Context"),
+            Column.VERIFIED: self.tr("Verified"),
             Column.STATE: self.tr("State"),
             Column.ACTIONS: "",
         }[column]
@@ -153,6 +156,8 @@ class LibraryTableModel(QAbstractTableModel):
                 text = format_file_size(model.size_bytes)
             case Column.STATE:
                 text = state_of(row, self._status)[1]
+            case Column.VERIFIED if model.verified is not None:
+                text = day_text(model.verified.at)
             case Column.QUANTIZATION if facts is not None:
                 text = facts.quantization
             case Column.ARCHITECTURE if facts is not None:
@@ -173,6 +178,8 @@ class LibraryTableModel(QAbstractTableModel):
                     count=row.model.parts_present, total=row.model.parts_total
                 )
             )
+        if row.model.verified is not None:
+            parts.append(self.tr("verified {day}").format(day=day_text(row.model.verified.at)))
         parts.append(problem_of(row.model)[0])
         return ", ".join(part for part in parts if part)
 
@@ -195,6 +202,8 @@ class LibraryTableModel(QAbstractTableModel):
                 first = model.parts_total
             case Column.CONTEXT:
                 first = facts.context_train if facts else 0
+            case Column.VERIFIED:
+                first = model.verified.at if model.verified else 0.0
             case _:
                 first = self.text(row, column).casefold()
         return (first, model.title.casefold(), model.size_bytes, model.id)

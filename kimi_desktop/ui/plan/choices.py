@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from kimi_desktop.backends.types import LoadSettings, PricedLoad
 from kimi_desktop.models.geometry import TensorTable
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.models.types import LocalModel, ModelFacts
 from kimi_desktop.planner.plan_types import Profile, Wishes
 
 CACHE_TYPES = ("f16", "q8_0", "q4_0")
@@ -33,7 +33,7 @@ def families(models: Sequence[LocalModel]) -> tuple[Family, ...]:
     """What can be planned: complete models whose header was read, in the library's order."""
     found: dict[str, list[LocalModel]] = {}
     for model in models:
-        if model.state is ModelState.READY and model.facts is not None:
+        if model.is_startable and model.facts is not None:
             found.setdefault(model.family, []).append(model)
     return tuple(
         Family(name, tuple(sorted(members, key=lambda model: -model.size_bytes)))

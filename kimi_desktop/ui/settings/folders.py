@@ -72,9 +72,7 @@ class FoldersCard(SettingsCard):
     def retranslate(self) -> None:
         """Set the words."""
         self.add_button.setText(self.tr("Add a folder…"))
-        self._add_row.set_texts(
-            self.tr("More folders"), self.tr("GGUF files are used where they are.")
-        )
+        self._add_row.set_texts(self.tr("More folders"), self.tr("Models are used where they are."))
         self._fill(self._bridge.services.models.folders)
 
     def add_folder(self, folder: Path) -> None:
@@ -100,7 +98,7 @@ class FoldersCard(SettingsCard):
         self._bridge.watch(models.remove_folder(folder), on_error=self._bridge.navigation.report)
 
     def _choose(self) -> None:
-        name = QFileDialog.getExistingDirectory(self, self.tr("Folder with GGUF files"))
+        name = QFileDialog.getExistingDirectory(self, self.tr("Folder with models"))
         if name:
             self.add_folder(Path(name))
 

@@ -11,7 +11,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.operation import Cancelled, Operation
 from kimi_desktop.base.units import format_file_size
-from kimi_desktop.models.types import LibraryChanged, LocalModel, ModelState, StarterProgress
+from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.model_picker import select_model
@@ -178,7 +178,7 @@ class ModelStep(Step):
         return [
             model
             for model in self.bridge.services.models.models
-            if model.state is ModelState.READY and not model.is_starter
+            if model.is_startable and not model.is_starter
         ]
 
     def _model(self, key: str) -> LocalModel | None:
@@ -236,7 +236,7 @@ class ModelStep(Step):
 
     def _on_folder(self, models: tuple[LocalModel, ...]) -> None:
         self._ended()
-        found = [model for model in models if model.state is ModelState.READY]
+        found = [model for model in models if model.is_startable]
         if found:
             self._options.get(found[-1].id, next(iter(self._options.values()))).setChecked(True)
         else:

@@ -20,7 +20,9 @@ from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import DownloadError, ErrorCode, SettingsError
 from kimi_desktop.base.operation import Cancelled
 from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.models.hash_record import Verified, Witness
 from kimi_desktop.models.types import ScanProgressed
+from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.models.drop import dropped_file, dropped_folders
 from kimi_desktop.ui.models.library_table import RowAction
@@ -42,6 +44,7 @@ def test_the_chosen_model_is_shown_first(page, services):
     assert page.details.facts() == {
         "File size": "584 GB",
         "Parts": "14 of 14",
+        "Verified": "not yet",
         "Weights": "543.9 GiB",
         "Parameters": "1.03 T",
         "Architecture": "deepseek2",
@@ -80,9 +83,77 @@ def test_companions_are_listed_with_their_model(page, services, tmp_path):
     lines = page.details._companions.text()  # the private label is what people read
     assert lines == "mmproj-kimi-k2.6-F16 · Projector · 900 MB"
 
-    select(page, projector)
+    select(page, projector)  # its owner stands for it
+    assert page.details.title.text() == "Kimi K2.6"
+
+    lone = companion(folder / "elsewhere" / "mmproj-F16.gguf")
+    services.models.set_models(*services.models.models, lone)
+    select(page, lone)
     assert page.details.advice.text().startswith("The part of a model that sees images")
     assert not page.details.start.isVisible()
+
+
+def test_a_checkpoint_says_what_runs_it(page, services, asked):
+    folder = services.models.folders[0]
+    model = scripted_data.checkpoint_model(folder)
+    services.models.set_models(*services.models.models, model)
+    select(page, model)
+    assert "vLLM and SGLang can" in page.details.advice.text()
+    assert not page.details.start.isVisible()
+    assert "Chat template" not in page.details.facts()
+    assert page.details._note.full_text() == "for vLLM, SGLang"
+    page.act(RowAction.START, model)
+    assert asked["problem_met"][0].code is ErrorCode.MODEL_NEEDS_SERVER
+
+
+def test_when_it_was_verified_and_by_whom(page, services):
+    first, *others = services.models.models
+    at = scripted_data.NOW
+    services.models.set_models(
+        dataclasses.replace(first, verified=Verified(at, Witness.LISTING)), *others
+    )
+    select(page, first)
+    day = f"{day_text(at)}, {time_text(at)}"
+    assert page.details.facts()["Verified"] == day
+    rows = page.library.table.rows
+    row = rows.row_at(rows.line_of(first.id))
+    assert rows.text(row, Column.VERIFIED) == day_text(at)
+    index = rows.index(rows.line_of(first.id), Column.NAME)
+    assert f"verified {day_text(at)}" in index.data(Qt.ItemDataRole.AccessibleTextRole)
+    services.models.set_models(
+        dataclasses.replace(first, verified=Verified(at, Witness.NOBODY)), *others
+    )
+    assert page.details.facts()["Verified"] == f"{day}, against nothing but itself"
+    page.library.table.sort_by(Column.VERIFIED, True)
+    assert rows.row_at(0).model.id == first.id
+
+
+def test_a_drive_that_is_gone_is_shown(page, services, asked):
+    away = Path("/media/ada/usb/models")
+    gone = scripted_data.missing_model(away)
+    services.models.folders = (*services.models.folders, away)
+    services.models.missing_folders = (away,)
+    services.models.set_models(*services.models.models, gone)
+    select(page, gone)
+    assert page.details.chip.text() == "Missing"
+    assert str(away) in page.details.problem.text().replace("\u200b", "")
+    assert not page.details.start.isVisible()
+    assert not page.details.folder.isVisible()
+    row = page.library.folders.rows()[-1]
+    assert row.contents.text() == "not there: is its drive connected?"
+    assert not row.open.isEnabled()
+    assert row.forget.isEnabled()
+    page.act(RowAction.START, gone)
+    assert asked["problem_met"] == [gone.problem]
+
+
+def test_what_changed_meanwhile_is_noticed_when_the_page_is_shown(page, services, qtbot):
+    looks = services.desk.called("models.freshen")
+    assert looks == 1
+    page.hide()
+    page.show()
+    assert services.desk.called("models.freshen") == 2
+    assert page.library.refresh.isEnabled()
 
 
 # actions
@@ -435,7 +506,7 @@ def test_words_follow_the_language(page, services, qapp):
         assert page.library.table.rows.column_name(Column.QUANTIZATION) == "量化"
         assert page.library.folders.rows()[0].contents.text() == "6 个模型，1.73 TB"
         assert page.library.offers.chat.button.text() == "下载"
-        assert list(page.details.facts()) == ["文件大小"]
+        assert list(page.details.facts()) == ["文件大小", "校验时间"]
     finally:
         switch.choose(LanguageChoice.EN)
         QApplication.processEvents()

@@ -38,10 +38,11 @@ def test_a_projector_belongs_to_the_quantizations_below_its_folder(tmp_path):
 
     found = rows.rows_of((projector, one, two))
 
-    assert [row.model for row in found] == [one, two, projector]
+    assert [row.model for row in found] == [one, two]
     assert found[0].companions == found[1].companions == (projector,)
-    assert found[2].owners == (one, two)
-    assert rows.note_of(found[2]) == "for Kimi K2.6"
+    assert found[0].stands_for(projector.id)
+    assert rows.note_of(found[0]) == "with projector"
+    assert rows.total_bytes(found[0]) == one.size_bytes + projector.size_bytes
 
 
 def test_in_a_mixed_folder_only_its_name_tells_whose_it_is(tmp_path):
@@ -54,8 +55,8 @@ def test_in_a_mixed_folder_only_its_name_tells_whose_it_is(tmp_path):
 
     assert found[0].companions == (named,)
     assert found[1].companions == ()
-    assert found[3].owners == ()
-    assert rows.note_of(found[3]) == ""
+    assert [row.model for row in found] == [kimi, other, nameless]
+    assert rows.note_of(found[2]) == ""
 
 
 def test_companions_elsewhere_stay_alone(tmp_path):
@@ -63,7 +64,15 @@ def test_companions_elsewhere_stay_alone(tmp_path):
     lone = companion(tmp_path / "b" / "imatrix.gguf", CompanionKind.IMPORTANCE_MATRIX)
     found = rows.rows_of((kimi, lone))
     assert found[0].companions == ()
-    assert found[1].owners == ()
+    assert found[1].model is lone
+
+
+def test_companions_on_a_drive_that_is_gone_stay_with_their_model(tmp_path):
+    kimi = dataclasses.replace(scripted_data.kimi_model(tmp_path), state=ModelState.MISSING)
+    projector = companion(tmp_path / "mmproj-F16.gguf")
+    projector = dataclasses.replace(projector, state=ModelState.MISSING)
+    (row,) = rows.rows_of((projector, kimi))
+    assert row.companions == (projector,)
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,12 @@ def test_columns_give_way_but_never_name_and_quantization():
     wide = sum(WIDTHS.values()) + LEAST_NAME
     assert hidden_columns(wide) == frozenset()
     assert hidden_columns(wide - 1) == {Column.ARCHITECTURE}
-    assert hidden_columns(300) == {Column.ARCHITECTURE, Column.CONTEXT, Column.PARTS}
+    assert hidden_columns(300) == {
+        Column.ARCHITECTURE,
+        Column.CONTEXT,
+        Column.PARTS,
+        Column.VERIFIED,
+    }
 
 
 def test_a_narrow_window_hides_columns(page):
@@ -117,6 +122,7 @@ def test_cells_say_what_ui_says(page, services):
         "SIZE": "584 GB",
         "ARCHITECTURE": "deepseek2",
         "CONTEXT": "256K",
+        "VERIFIED": "",
         "STATE": "Running",
         "ACTIONS": "",
     }

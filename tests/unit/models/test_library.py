@@ -220,9 +220,9 @@ def _refusing(_path: Path, *_arguments: object, **_options: object) -> object:
 
 def test_a_file_that_vanishes_in_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_model(tmp_path / "m.gguf")
-    found = files.find_sets([tmp_path])
+    found = files.find_models([tmp_path])
     path.unlink()
-    monkeypatch.setattr(library, "find_sets", lambda _folders, **_: found)
+    monkeypatch.setattr(library, "find_models", lambda _folders, **_: found)
     assert scan(tmp_path) == ()
 
 

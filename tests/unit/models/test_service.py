@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -163,3 +164,51 @@ def test_starter_availability_is_that_of_the_packages(
 ) -> None:
     monkeypatch.setattr(service, "starter_available", lambda: True)
     assert desk.models.starter_available
+
+
+def test_a_quiet_look_tells_only_news(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = desk.paths.default_models_folder
+    write_model(folder / "m.gguf")
+    desk.models.scan().result(TIMEOUT_S)
+    desk.events.clear()
+    desk.models.freshen()  # it was just done
+    looked: list[object] = []
+    look = desk.models._library.scan
+    monkeypatch.setattr(
+        desk.models._library, "scan", lambda *a, **k: (looked.append(a), look(*a, **k))[1]
+    )
+    monkeypatch.setattr(service, "FRESH_S", 0.0)
+    for _ in range(2):
+        desk.models.freshen()
+        settle(desk)
+    assert len(looked) == 2
+    assert desk.events == []
+    write_model(folder / "n.gguf", llama_metadata("New"))
+    desk.models.freshen()
+    settle(desk)
+    (event,) = desk.events
+    assert isinstance(event, LibraryChanged)
+    assert [model.title for model in event.models] == ["New", "Tiny Llama"]
+
+
+def test_a_missing_folder_is_told(desk: Desk, tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    desk.models.add_folder(away).result(TIMEOUT_S)
+    assert desk.models.missing_folders == (away,)
+    (event,) = [event for event in desk.events if isinstance(event, LibraryChanged)]
+    assert event.missing == (away,)
+    write_model(away / "m.gguf")
+    desk.models.scan().result(TIMEOUT_S)
+    assert desk.models.missing_folders == ()
+
+
+def settle(desk: Desk) -> None:
+    """Until the quiet look is over."""
+    end = time.monotonic() + TIMEOUT_S
+    while desk.models._looking and time.monotonic() < end:
+        time.sleep(0.001)
+
+    async def nothing() -> None:
+        return
+
+    desk.io.submit(nothing).result(TIMEOUT_S)

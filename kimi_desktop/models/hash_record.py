@@ -1,0 +1,124 @@
+"""When a model's files were proven, from the record in its folder. Blocking (pool).
+
+Whoever proves a file writes it down there (``downloads.kept_hashes`` owns the format). The library
+reads who and when, and believes it as long as a file's size and time of change are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+HASHES_FILE = ".kimi-hashes.json"
+LEVELS = 2
+"""Files may lie in folders within their model's: one for the quantization, one for the parts."""
+
+
+class Witness(StrEnum):
+    """Who says what a file's hash should be."""
+
+    STORE = "store"
+    """The name under which a content-addressed store keeps it."""
+    LISTING = "listing"
+    """The hub's own listing, now or kept beside the files by its client."""
+    SUMS = "sums"
+    """A ``sha256sum`` file beside it."""
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """All files of a model were compared with a hash, and are as they were then."""
+
+    at: float
+    """When the first of them was; time.time()."""
+    witness: Witness
+    """NOBODY when one of them had only itself to be compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    size_bytes: int
+    modified_ns: int
+    witness: Witness
+    at: float
+
+
+_Record = Mapping[str, _Proof]
+_NOTHING: _Record = {}
+
+
+class HashReader:
+    """Looks up many files; a record is read again only when it has changed. One thread."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, tuple[tuple[int, int], _Record]] = {}
+        self._fresh: dict[Path, _Record] = {}
+
+    def begin(self) -> None:
+        """A new look at the disk: every record may have changed."""
+        self._fresh.clear()
+
+    def verified(self, files: Iterable[tuple[Path, int, int]]) -> Verified | None:
+        """What the records say of all these files together.
+
+        Args:
+            files: path, size in bytes, time of change in ns, as they are now.
+
+        Returns:
+            None when one of them was never proven or has changed since.
+        """
+        found: list[_Proof] = []
+        for path, size_bytes, modified_ns in files:
+            proof = self._find(path)
+            if proof is None or (proof.size_bytes, proof.modified_ns) != (size_bytes, modified_ns):
+                return None
+            found.append(proof)
+        if not found:
+            return None
+        unsure = any(proof.witness is Witness.NOBODY for proof in found)
+        witness = Witness.NOBODY if unsure else found[0].witness
+        return Verified(min(proof.at for proof in found), witness)
+
+    def _find(self, path: Path) -> _Proof | None:
+        for folder in list(path.parents)[: LEVELS + 1]:
+            if folder not in self._fresh:
+                self._fresh[folder] = self._record(folder)
+            record = self._fresh[folder]
+            if record and (proof := record.get(path.relative_to(folder).as_posix())) is not None:
+                return proof
+        return None
+
+    def _record(self, folder: Path) -> _Record:
+        """Those of large models are megabytes, with the hashes of all pieces."""
+        file = folder / HASHES_FILE
+        try:
+            status = file.stat()
+        except OSError:
+            self._read.pop(folder, None)
+            return _NOTHING
+        signature = (status.st_size, status.st_mtime_ns)
+        known = self._read.get(folder)
+        if known is None or known[0] != signature:
+            known = self._read[folder] = (signature, _read(file, status.st_mtime))
+        return known[1]
+
+
+def _read(file: Path, written_at: float) -> _Record:
+    try:
+        data: Any = json.loads(file.read_text(encoding="utf-8"))
+        return {
+            str(target): _Proof(
+                int(kept["size_bytes"]),
+                int(kept["modified_ns"]),
+                Witness(kept["witness"]),
+                float(kept.get("proven_at") or written_at),
+            )
+            for target, kept in data["files"].items()
+        }
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return _NOTHING
