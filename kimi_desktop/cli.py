@@ -110,6 +110,10 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     chat = verb("chat", _chat)
     chat.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
+    bench = verb("bench", _bench)
+    bench.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
+    bench.add_argument("--vary", metavar="NAME=A,B,C", type=_variable, help=say("bench.vary"))
+    bench.add_argument("--users", metavar="1,2,4", type=_counts, help=say("bench.users"))
     serve = verb("serve", _serve)
     serve.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     serve.add_argument("--port", type=_port, metavar="N", help=say("serve.port"))
@@ -128,6 +132,28 @@ def _port(text: str) -> int:
     if not 1 <= number <= 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port (1 to 65535)")
     return number
+
+
+BENCH_VARIABLES = ("threads", "ubatch", "cache", "experts", "layers", "context")
+DEFAULT_USERS = (1, 2, 4, 8)
+MOST_USERS = 64
+
+
+def _variable(text: str) -> tuple[str, tuple[str, ...]]:
+    name, _, rest = text.partition("=")
+    values = tuple(value.strip() for value in rest.split(",") if value.strip())
+    if name not in BENCH_VARIABLES or not values:
+        known = ", ".join(BENCH_VARIABLES)
+        raise argparse.ArgumentTypeError(f"{text!r}: NAME=A,B,C with one of {known}")
+    return name, values
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    good = all(part.isascii() and part.isdigit() for part in parts)
+    if not good or not all(1 <= int(part) <= MOST_USERS for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r}: numbers from 1 to {MOST_USERS}")
+    return tuple(int(part) for part in parts)
 
 
 def _speak_utf8() -> None:
@@ -327,6 +353,15 @@ def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         prompt=options.prompt,
         json_output=options.json,
     )
+
+
+def _bench(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.terminal import BenchOptions, bench  # noqa: PLC0415
+
+    _log(paths)
+    variable, values = options.vary or (None, ())
+    wishes = BenchOptions(variable, values, options.users or DEFAULT_USERS)
+    return bench(paths, language, wanted=options.model, options=wishes, json_output=options.json)
 
 
 def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:

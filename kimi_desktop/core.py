@@ -33,10 +33,11 @@ from kimi_desktop.chat.types import (
 )
 from kimi_desktop.diagnosis.failure import Pricing
 from kimi_desktop.diagnosis.service import Diagnoses
+from kimi_desktop.diagnosis.types import FailureRead
 from kimi_desktop.downloads.discover import Discover
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
-from kimi_desktop.learning import kept_tokens, run_of
+from kimi_desktop.learning import LEAST_PROMPT, kept_tokens, run_of
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
 from kimi_desktop.machine.types import Machine, MachineProbed
@@ -44,6 +45,8 @@ from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.hf_folder import HfModel
 from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.notebook import Notebook, RunIntent
+from kimi_desktop.monitor.run_types import Band, RunForecast
 from kimi_desktop.monitor.service import MonitorService
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.cache import kv_bytes_per_token
@@ -179,6 +182,7 @@ class Core:
         self._engine_then: Sample | None = None
         """What our engine held when the machine was last looked at."""
         self.monitor = MonitorService(self.io, self.bus, self._gpus)
+        self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self._intent)
         self.serve = ServeService(self.io, self.bus, self.store, self.engine)
         self._leave_bus = self.bus.subscribe(self._join)
         self._closing = threading.Lock()
@@ -210,6 +214,7 @@ class Core:
                 ("serve", self.serve.close),
                 ("engine", self.engine.close),
                 ("monitor", self.monitor.close),
+                ("notebook", self.notebook.close),
                 ("io", self.io.close),
                 ("gpus", self._gpus.close),
             ):
@@ -240,8 +245,42 @@ class Core:
             self.monitor.note_tokens_per_s(event.stats.decode_tokens_per_s)
         elif isinstance(event, AnswerFinished):
             self.monitor.note_tokens_per_s(None)
-            if event.error is None and event.message.stats is not None:
-                self.io.pool(self._learn, event.message.stats, self.engine.status.settings)
+            stats = event.message.stats
+            if event.error is None and stats is not None:
+                self.io.pool(self._learn, stats, self.engine.status.settings)
+                self.io.pool(self._note_answer, stats)
+        elif isinstance(event, FailureRead):
+            best = event.reading.diagnosis.cause
+            if best is not None:
+                self.io.pool(self.notebook.note_cause, event.reading.started_at, best.cause)
+
+    def _note_answer(self, stats: AnswerStats) -> None:
+        fresh = stats.prompt_tokens - stats.cached_tokens
+        first = stats.first_token_s
+        prefill = fresh / first if first and fresh >= LEAST_PROMPT else None
+        self.notebook.note_answer(stats.tokens, stats.decode_tokens_per_s, prefill, first)
+
+    def _intent(self, settings: LoadSettings) -> RunIntent:
+        """Of a run that begins: which model, and what is forecast of it."""
+        models = self.models.models
+        model = next((one for one in models if one.path == settings.model_path), None)
+        if model is None:
+            return RunIntent(settings.model_path.stem, "", RunForecast())
+        quantization = model.facts.quantization if model.facts is not None else ""
+        try:
+            priced = self.plans.price(settings, model, self.plans.profile)
+        except PlanError:
+            return RunIntent(model.title, quantization, RunForecast())
+        decode, load = priced.speed.decode_tps, priced.speed.load_s
+        held = {
+            row.device: row.used_bytes - row.others_bytes for row in priced.plan.forecast.devices
+        }
+        forecast = RunForecast(
+            Band(decode.low, decode.likely, decode.high),
+            Band(load.low, load.likely, load.high),
+            held,
+        )
+        return RunIntent(model.title, quantization, forecast)
 
     def _learn(self, stats: AnswerStats, settings: LoadSettings | None) -> None:
         """An answer corrects what is forecast of this machine."""

@@ -14,8 +14,9 @@ from types import FrameType
 
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError, ServeError
-from kimi_desktop.base.messages import Language, message
+from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.bench import BenchPoint, users, vary
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.chat.terminal_output import JsonOutput, PlainOutput
 from kimi_desktop.core import Core
@@ -177,6 +178,70 @@ def lan_address(wanted: str) -> str:
     if (wanted and wanted not in found) or not found:
         raise ServeError(ErrorCode.SERVE_NO_ADDRESS, {"address": wanted or "-"})
     return wanted or found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """What to measure."""
+
+    variable: str | None
+    values: tuple[str, ...]
+    users: tuple[int, ...]
+
+
+def bench(
+    paths: AppPaths,
+    language: Language,
+    *,
+    wanted: str | None,
+    options: BenchOptions,
+    json_output: bool,
+) -> int:
+    """Measure value by value, or more and more users at once. Returns the exit code.
+
+    Raises:
+        KimiError: no such model, or a value that cannot be.
+    """
+    with running_core(paths) as core:
+        model = find_model(core, wanted)
+        settings = core.engine.settings_for(model)
+
+        def explain(error: KimiError) -> str:
+            return describe_error(error, language)[0]
+
+        points = (
+            vary(core, settings, options.variable, options.values, explain)
+            if options.variable is not None
+            else users(core, settings, options.users, explain)
+        )
+        if not json_output:
+            sys.stdout.write(message("cli.bench.head", language, model=model.title) + "\n")
+        measured = False
+        for point in points:
+            measured = measured or not point.error
+            if json_output:
+                sys.stdout.write(json.dumps(dataclasses.asdict(point)) + "\n")
+            else:
+                sys.stdout.write(_bench_line(point, language) + "\n")
+            sys.stdout.flush()
+    return 0 if measured else 1
+
+
+def _bench_line(point: BenchPoint, language: Language) -> str:
+    if point.error:
+        return f"{point.label:<16}{point.error}"
+    parts = [
+        message(f"cli.bench.{name}", language, value=f"{value:.1f}")
+        for name, value in (
+            ("prefill", point.prefill_tps),
+            ("decode", point.decode_tps),
+            ("total", point.total_tps),
+            ("first", point.first_token_s),
+            ("load", point.load_s),
+        )
+        if value is not None
+    ]
+    return f"{point.label:<16}" + "  ".join(parts)
 
 
 def _hold(core: Core) -> None:

@@ -53,13 +53,18 @@ class AppPaths:
 
     @property
     def database_file(self) -> Path:
-        """Chats and runs."""
+        """Chats."""
         return self.data / "kimi-desktop.sqlite3"
 
     @property
     def measured_file(self) -> Path:
         """Bandwidths measured on the machines that this profile is used on."""
         return self.data / "measured.json"
+
+    @property
+    def runs_file(self) -> Path:
+        """Every start of an engine: planned, measured, how it ended."""
+        return self.data / "runs.sqlite3"
 
     @property
     def learned_file(self) -> Path:

@@ -87,6 +87,26 @@ TEXTS: dict[str, Text] = {
     ),
     "cli.chat": Text("talk to a local model", "与本地模型对话"),
     "cli.chat.prompt": Text("ask this and leave", "提出这个问题，回答后退出"),
+    "cli.bench": Text(
+        "measure this machine: one setting value by value, or several users at once",
+        "测试本机性能：逐个取值改变一项设置，或模拟多个用户同时使用",
+    ),
+    "cli.bench.vary": Text(
+        "change one of threads, ubatch, cache, experts, layers, context",
+        "改变其中一项：threads、ubatch、cache、experts、layers、context",
+    ),
+    "cli.bench.users": Text(
+        "so many users at once (default: 1,2,4,8)", "同时使用的用户数（默认：1,2,4,8）"
+    ),
+    "cli.bench.head": Text(
+        "{model}: prompts of about 512 tokens, answers of 64",
+        "{model}：提示词约 512 个词元，回答 64 个词元",
+    ),
+    "cli.bench.prefill": Text("prefill {value} tok/s", "预填充 {value} 词元/秒"),
+    "cli.bench.decode": Text("decode {value} tok/s", "生成 {value} 词元/秒"),
+    "cli.bench.total": Text("together {value} tok/s", "合计 {value} 词元/秒"),
+    "cli.bench.first": Text("first token {value} s", "首字延迟 {value} 秒"),
+    "cli.bench.load": Text("load {value} s", "加载 {value} 秒"),
     "cli.serve": Text(
         "offer a model to other programs on this machine, OpenAI-compatible",
         "以 OpenAI 兼容接口向本机其他程序提供模型",

@@ -6,9 +6,11 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,30 @@ def test_diagnose(profile: AppPaths, tmp_path: Path) -> None:
     assert missing.returncode == 1
     assert "none.log" in missing.stderr
     assert "Traceback" not in missing.stderr
+
+
+def test_bench_value_by_value_and_users(profile: AppPaths) -> None:
+    done = run(profile, "bench", "tiny", "--vary", "threads=1,2", "--json")
+    points = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [point["label"] for point in points] == ["threads=1", "threads=2"]
+    assert all(point["decode_tps"] > 0 and point["load_s"] > 0 for point in points)
+    done = run(profile, "bench", "tiny", "--users", "1,3", "--lang", "zh_CN")
+    assert done.returncode == 0
+    assert "users=3" in done.stdout
+    assert "合计" in done.stdout
+    with closing(sqlite3.connect(profile.runs_file)) as book:
+        rows = book.execute("SELECT outcome, settings FROM runs").fetchall()
+    assert [outcome for outcome, _ in rows] == ["stopped"] * 3
+    assert json.loads(rows[0][1])["n_threads"] == 1
+
+
+@pytest.mark.parametrize(
+    "flags", [["--vary", "colour=1"], ["--vary", "threads="], ["--users", "0"]]
+)
+def test_bench_with_nonsense(profile: AppPaths, flags: list[str]) -> None:
+    done = run(profile, "bench", "tiny", *flags)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
 
 
 def test_models(profile: AppPaths) -> None:

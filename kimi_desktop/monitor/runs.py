@@ -1,0 +1,209 @@
+"""The run notebook on disk: one SQLite file in WAL mode. Thread-safe; each call is short.
+
+A file that cannot be used is set aside and a new one begun: the notebook is worth keeping, but
+never worth keeping an engine from starting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunMeasures, RunRecord
+
+log = logging.getLogger(__name__)
+
+SCHEMA = 1
+MOST_RUNS = 2_000
+"""Older ones go, but for those that have a star or a note."""
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS runs (
+    id INTEGER PRIMARY KEY,
+    started_at REAL NOT NULL,
+    ended_at REAL,
+    model_path TEXT NOT NULL,
+    title TEXT NOT NULL,
+    quantization TEXT NOT NULL,
+    engine TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    forecast TEXT NOT NULL,
+    measured TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    cause TEXT NOT NULL DEFAULT '',
+    note TEXT NOT NULL DEFAULT '',
+    starred INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
+"""
+_COLUMNS = (
+    "id, started_at, ended_at, model_path, title, quantization, engine, settings, forecast, "
+    "measured, outcome, cause, note, starred"
+)
+
+
+class RunStore:
+    """Rows of the notebook. ``close`` it at the end."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._db = _opened(file)
+        # What still ran when the app ended without a word, ran into that end.
+        self._change("UPDATE runs SET outcome = ? WHERE outcome = ?", Outcome.LOST, Outcome.RUNNING)
+
+    def close(self) -> None:
+        """The file is complete without its WAL afterwards."""
+        with self._lock:
+            self._db.close()
+
+    def add(self, run: RunRecord) -> int:
+        """Keep a new run; its ``id`` is made here and returned."""
+        with self._lock, self._db:
+            row = self._db.execute(
+                "INSERT INTO runs (started_at, ended_at, model_path, title, quantization, engine, "
+                "settings, forecast, measured, outcome, cause, note, starred) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                _values(run)[1:],
+            )
+            self._db.execute(
+                "DELETE FROM runs WHERE starred = 0 AND note = '' AND id <= "
+                "(SELECT id FROM runs ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (MOST_RUNS,),
+            )
+        return int(row.lastrowid or 0)
+
+    def update(self, run: RunRecord) -> None:
+        """What is known of a run now; its note and its star are left as they are."""
+        self._change(
+            "UPDATE runs SET ended_at = ?, engine = ?, measured = ?, outcome = ?, cause = ? "
+            "WHERE id = ?",
+            run.ended_at,
+            run.engine,
+            json.dumps(dataclasses.asdict(run.measured)),
+            run.outcome.value,
+            run.cause,
+            run.id,
+        )
+
+    def annotate(
+        self, run_id: int, *, note: str | None = None, starred: bool | None = None
+    ) -> None:
+        """The user's own words, and the star."""
+        if note is not None:
+            self._change("UPDATE runs SET note = ? WHERE id = ?", note, run_id)
+        if starred is not None:
+            self._change("UPDATE runs SET starred = ? WHERE id = ?", int(starred), run_id)
+
+    def delete(self, run_id: int) -> None:
+        """Forget it."""
+        self._change("DELETE FROM runs WHERE id = ?", run_id)
+
+    def get(self, run_id: int) -> RunRecord | None:
+        """One run."""
+        with self._lock:
+            row = self._db.execute(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (run_id,))
+            found = row.fetchone()
+        return _record(found) if found else None
+
+    def list(self, limit: int = 200) -> tuple[RunRecord, ...]:
+        """The newest first."""
+        with self._lock:
+            rows = self._db.execute(
+                f"SELECT {_COLUMNS} FROM runs ORDER BY started_at DESC, id DESC LIMIT ?", (limit,)
+            ).fetchall()
+        return tuple(map(_record, rows))
+
+    def _change(self, statement: str, *values: object) -> None:
+        with self._lock, self._db:
+            self._db.execute(statement, values)
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _connected(file)
+    except sqlite3.DatabaseError:
+        aside = file.with_name(f"{file.stem}.damaged-{int(time.time())}{file.suffix}")
+        log.exception("the run notebook is damaged; it is kept as %s", aside.name)
+        for ending in ("", "-wal", "-shm"):
+            part = file.with_name(file.name + ending)
+            if part.exists():
+                part.replace(aside.with_name(aside.name + ending))
+        return _connected(file)
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(file, check_same_thread=False, timeout=2.0)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        _check_version(db)
+        with db:
+            db.executescript(_TABLE)
+            db.execute(f"PRAGMA user_version = {SCHEMA}")
+        db.execute(f"SELECT {_COLUMNS} FROM runs LIMIT 1")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_version(db: sqlite3.Connection) -> None:
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA:
+        raise sqlite3.DatabaseError(f"schema {version} of a newer version")
+
+
+def _values(run: RunRecord) -> tuple[object, ...]:
+    return (
+        run.id,
+        run.started_at,
+        run.ended_at,
+        run.model_path,
+        run.title,
+        run.quantization,
+        run.engine,
+        json.dumps(dict(run.settings)),
+        json.dumps(dataclasses.asdict(run.forecast)),
+        json.dumps(dataclasses.asdict(run.measured)),
+        run.outcome.value,
+        run.cause,
+        run.note,
+        int(run.starred),
+    )
+
+
+def _record(row: tuple[Any, ...]) -> RunRecord:
+    identity, started, ended, path, title, quantization, engine, *texts = row
+    settings, forecast, measured, outcome, cause, note, starred = texts
+    return RunRecord(
+        id=identity,
+        started_at=started,
+        ended_at=ended,
+        model_path=path,
+        title=title,
+        quantization=quantization,
+        engine=engine,
+        settings=json.loads(settings),
+        forecast=_forecast(json.loads(forecast)),
+        measured=RunMeasures(**json.loads(measured)),
+        outcome=Outcome(outcome),
+        cause=cause,
+        note=note,
+        starred=bool(starred),
+    )
+
+
+def _forecast(raw: Mapping[str, Any]) -> RunForecast:
+    def band(name: str) -> Band | None:
+        value = raw.get(name)
+        return Band(**value) if value else None
+
+    return RunForecast(band("decode_tps"), band("load_s"), raw.get("device_bytes", {}))

@@ -1,0 +1,143 @@
+"""A run from its start to its end, as the events tell it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.backends.types import (
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+    LoadSettings,
+)
+from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.monitor.notebook import Notebook, RunIntent, changed_settings
+from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunRecord
+from kimi_desktop.monitor.types import SampleTaken
+from kimi_desktop.planner.plan_types import LoadMode
+from tests.support.samples import gpu_sample, sample
+
+SETTINGS = LoadSettings(Path("/m/k.gguf"), context=8192, gpus=(0,), load_mode=LoadMode.MMAP)
+FORECAST = RunForecast(Band(1, 2, 3), None, {"gpu:0": 5})
+
+
+class Desk:
+    """A notebook, the bus that feeds it, and its rows once they are there."""
+
+    def __init__(self, file: Path) -> None:
+        self.io, self.bus, self.now = IoLoop(), EventBus(), 100.0
+        self.book = Notebook(
+            self.io,
+            self.bus,
+            file,
+            intent=lambda _settings: RunIntent("Kimi", "Q4", FORECAST),
+            clock=lambda: self.now,
+        )
+
+    def move(self, state: EngineState, after_s: float = 0.0, **fields: object) -> None:
+        self.now += after_s
+        status = EngineStatus(state, settings=SETTINGS, started_at=100.0, engine_name="llama.cpp")
+        self.bus.publish(EngineStateChanged(dataclasses.replace(status, **fields)))
+
+    def wait(self, good: Callable[[RunRecord], bool]) -> RunRecord:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            rows = self.book.runs().result(10)
+            if rows and good(rows[0]):
+                return rows[0]
+            time.sleep(0.005)
+        raise AssertionError(self.book.runs().result(10))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path / "runs.sqlite3")
+    yield made
+    made.book.close()
+    made.io.close()
+
+
+def test_a_good_run(desk: Desk) -> None:
+    desk.move(EngineState.LOADING)
+    desk.move(EngineState.READY, after_s=7.5)
+    run = desk.wait(lambda run: run.measured.load_s is not None)
+    assert (run.title, run.quantization, run.engine) == ("Kimi", "Q4", "llama.cpp")
+    assert run.forecast == FORECAST
+    assert run.settings == {"context": 8192, "gpus": [0], "load_mode": "mmap"}
+    assert run.measured.load_s == 7.5
+    desk.bus.publish(SampleTaken(sample(gpus=(gpu_sample(engine_vram_bytes=5_000),))))
+    desk.bus.publish(SampleTaken(sample(gpus=(gpu_sample(engine_vram_bytes=4_000),))))
+    desk.book.note_answer(10, 20.0, 300.0, 0.5)
+    desk.book.note_answer(30, 40.0, None, 0.7)
+    desk.book.note_answer(0, 99.0, None, None)
+    desk.move(EngineState.STOPPED, after_s=60)
+    run = desk.wait(lambda run: run.outcome is Outcome.STOPPED)
+    assert (run.measured.answers, run.measured.tokens) == (2, 40)
+    assert run.measured.decode_tps == 35.0
+    assert (run.measured.prefill_tps, run.measured.first_token_s) == (300.0, 0.7)
+    assert run.measured.device_bytes["gpu:0"] == 5_000
+    assert run.ended_at == 167.5
+
+
+def test_a_run_that_fails_has_a_cause_that_the_diagnosis_betters(desk: Desk) -> None:
+    desk.move(EngineState.LOADING)
+    desk.move(EngineState.FAILED, error=BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY))
+    run = desk.wait(lambda run: run.outcome is Outcome.FAILED)
+    assert run.cause == "engine.out_of_memory"
+    desk.book.note_cause(100.0, "kv_cache_oom")
+    assert desk.wait(lambda run: run.cause == "kv_cache_oom").outcome is Outcome.FAILED
+    desk.book.note_cause(55.0, "of no run")
+
+
+def test_one_that_never_began_to_load_is_noted_too(desk: Desk) -> None:
+    desk.move(EngineState.FAILED, error=BackendError(ErrorCode.ENGINE_NOT_FOUND))
+    run = desk.wait(lambda run: run.outcome is Outcome.FAILED)
+    assert run.cause == "engine.not_found"
+
+
+def test_the_next_start_ends_the_one_before(desk: Desk) -> None:
+    desk.move(EngineState.LOADING)
+    desk.wait(lambda run: run.started_at == 100.0)
+    desk.move(EngineState.LOADING, started_at=200.0)
+    desk.wait(lambda run: run.started_at == 200.0)
+    assert [run.outcome for run in desk.book.runs().result(10)] == [
+        Outcome.RUNNING,
+        Outcome.STOPPED,
+    ]
+
+
+def test_words_and_star_stay(desk: Desk) -> None:
+    desk.move(EngineState.LOADING)
+    run = desk.wait(lambda run: True)
+    desk.book.annotate(run.id, note="quiet").result(10)
+    desk.book.annotate(run.id, starred=True).result(10)
+    desk.move(EngineState.STOPPED)
+    run = desk.wait(lambda run: run.outcome is Outcome.STOPPED)
+    assert (run.note, run.starred) == ("quiet", True)
+    desk.book.delete(run.id).result(10)
+    assert desk.book.runs().result(10) == ()
+
+
+def test_the_app_ends_what_still_runs(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "runs.sqlite3")
+    desk.move(EngineState.LOADING)
+    desk.wait(lambda run: True)
+    desk.book.close()
+    desk.io.close()
+    again = Desk(tmp_path / "runs.sqlite3")
+    assert again.book.runs().result(10)[0].outcome is Outcome.STOPPED
+    again.book.close()
+    again.io.close()
+
+
+def test_plain_settings_are_left_out() -> None:
+    assert changed_settings(LoadSettings(Path("/x"))) == {}
+    binary = LoadSettings(Path("/x"), binary=Path("/b"), overrides=(("a", -1),), stop=("x",))
+    assert changed_settings(binary) == {"binary": "/b", "overrides": [["a", -1]]}

@@ -1,0 +1,115 @@
+"""The notebook on disk, and what differs between two runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kimi_desktop.monitor import runs
+from kimi_desktop.monitor.run_types import (
+    Band,
+    Difference,
+    Outcome,
+    RunForecast,
+    RunMeasures,
+    RunRecord,
+    differences,
+)
+from kimi_desktop.monitor.runs import RunStore
+
+RUN = RunRecord(
+    id=0,
+    started_at=100.0,
+    ended_at=None,
+    model_path="/m/k 月.gguf",
+    title="Kimi",
+    quantization="Q4_K_M",
+    engine="llama.cpp b1",
+    settings={"context": 8192, "gpus": [0, 1], "binary": "/x"},
+    forecast=RunForecast(Band(1, 2, 3), Band(4, 5, 6), {"gpu:0": 7}),
+    measured=RunMeasures(),
+    outcome=Outcome.RUNNING,
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "runs.sqlite3"
+
+
+def test_a_run_is_read_back_as_it_was_kept(file: Path) -> None:
+    store = RunStore(file)
+    number = store.add(RUN)
+    assert store.get(number) == dataclasses.replace(RUN, id=number)
+    measured = RunMeasures(1.5, 2, 30, 12.5, 300.0, 0.4, {"gpu:0": 9})
+    ended = dataclasses.replace(
+        RUN, id=number, ended_at=9.0, measured=measured, outcome=Outcome.STOPPED
+    )
+    store.update(ended)
+    store.annotate(number, note="quiet fan", starred=True)
+    store.close()
+    again = RunStore(file)
+    assert again.list() == (dataclasses.replace(ended, note="quiet fan", starred=True),)
+    again.delete(number)
+    assert again.list() == ()
+    assert again.get(number) is None
+    again.close()
+
+
+def test_a_run_that_the_app_did_not_survive_is_lost(file: Path) -> None:
+    store = RunStore(file)
+    store.add(RUN)
+    store.close()
+    again = RunStore(file)
+    assert again.list()[0].outcome is Outcome.LOST
+    again.close()
+
+
+def test_the_newest_come_first_and_old_ones_go(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MOST_RUNS", 3)
+    store = RunStore(file)
+    numbers = [store.add(dataclasses.replace(RUN, started_at=float(n))) for n in range(2)]
+    store.annotate(numbers[0], starred=True)
+    numbers += [store.add(dataclasses.replace(RUN, started_at=float(n))) for n in range(2, 6)]
+    kept = [run.id for run in store.list()]
+    assert kept == [*reversed(numbers[-3:]), numbers[0]]
+    assert len(store.list(limit=2)) == 2
+    store.close()
+
+
+@pytest.mark.parametrize("damage", [b"this is no database" * 99, b""])
+def test_a_damaged_notebook_is_kept_aside(file: Path, damage: bytes) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_bytes(damage)
+    store = RunStore(file)
+    assert store.list() == ()
+    store.add(RUN)
+    store.close()
+    assert bool(list(file.parent.glob("*damaged*"))) is bool(damage)
+
+
+def test_a_notebook_of_a_newer_version_is_not_written(file: Path) -> None:
+    file.parent.mkdir(parents=True)
+    with sqlite3.connect(file) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    RunStore(file).close()
+    (kept,) = file.parent.glob("*damaged*.sqlite3")
+    with sqlite3.connect(kept) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (99,)
+    db.close()
+
+
+def test_two_runs_differ_in_what_was_set() -> None:
+    other = dataclasses.replace(RUN, engine="llama.cpp b2", settings={"context": 4096, "x": 1})
+    assert differences(RUN, other) == (
+        Difference("engine", "llama.cpp b1", "llama.cpp b2"),
+        Difference("binary", "/x", ""),
+        Difference("context", "8192", "4096"),
+        Difference("gpus", "[0, 1]", ""),
+        Difference("x", "", "1"),
+    )
+    assert differences(RUN, RUN) == ()
