@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kimi_desktop.base.assets import asset
 from kimi_desktop.base.units import GB, GIB
@@ -22,6 +22,8 @@ _CHANNELS = re.compile(r"(\d+)\s*(?:ch\b|channels?|dimms?)", re.IGNORECASE)
 _MEMORY = re.compile(r"(lpddr5x|ddr[345]|mrdimm)(?:[- ](\d{4,5}))?", re.IGNORECASE)
 _CORES = re.compile(r"(\d+)\s*(?:c\b|cores?)", re.IGNORECASE)
 _TIMES = re.compile(r"(\d+)(?:-\d+)?\s*x\s", re.IGNORECASE)
+_MARKS = re.compile(r"\((?:r|tm)\)|\bcpu\b", re.IGNORECASE)
+_LAPTOP = "laptop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,11 @@ class GpuRow:
 
 @dataclass(frozen=True, slots=True)
 class ProcessorRow:
-    """One processor of the table, a single socket."""
+    """One processor of the table or a family of them, a single socket."""
 
     name: str
     cores: int
+    """0 for a family."""
     memory_bytes_per_s: float
     has_amx: bool
 
@@ -54,6 +57,8 @@ class HardwareTable:
 
     gpus: tuple[GpuRow, ...]
     processors: tuple[ProcessorRow, ...]
+    families: tuple[tuple[re.Pattern[str], ProcessorRow], ...]
+    """For processors that have no row of their own; the first that matches."""
     memory_types: Mapping[str, int]
     """Transfers per second / 10^6, a usual one per type."""
     channel_bytes: int
@@ -67,8 +72,11 @@ class HardwareTable:
         return _named(self.gpus, text)
 
     def processor(self, text: str) -> ProcessorRow | None:
-        """The processor that a text names."""
-        return _named(self.processors, text)
+        """The processor that a text names, else its family."""
+        if row := _named(self.processors, text):
+            return row
+        plain = " ".join(_MARKS.sub("", text.casefold()).split())
+        return next((row for pattern, row in self.families if pattern.search(plain)), None)
 
     def memory_bytes_per_s(self, text: str, total_gib: float | None) -> float | None:
         """Theoretical bandwidth of "12ch DDR5-6400"; gaps are filled by size and type."""
@@ -105,18 +113,19 @@ def hardware_table() -> HardwareTable:
         )
         for row in data["gpus"]
     )
-    processors = tuple(
-        ProcessorRow(
-            row["name"],
-            row["cores"],
+
+    def processor(row: Mapping[str, Any]) -> ProcessorRow:
+        return ProcessorRow(
+            row.get("name", ""),
+            row.get("cores", 0),
             row["channels"] * _transfers(row["memory"], types) * 10**6 * width,
             row.get("amx", False),
         )
-        for row in data["processors"]
-    )
+
     return HardwareTable(
         gpus=gpus,
-        processors=processors,
+        processors=tuple(processor(row) for row in data["processors"]),
+        families=tuple((re.compile(row["pattern"]), processor(row)) for row in data["families"]),
         memory_types=types,
         channel_bytes=width,
         guessed_channels=tuple((start, count) for start, count in data["guessed_channels"]),
@@ -204,7 +213,7 @@ def cores_in(text: str) -> int | None:
     if found := _CORES.search(text):
         return int(found[1])
     row = hardware_table().processor(text)
-    return row.cores * count_in(text) if row else None
+    return row.cores * count_in(text) if row and row.cores else None
 
 
 def _transfers(memory: str, types: Mapping[str, int]) -> int:
@@ -218,7 +227,12 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _named(rows: Sequence[Row], text: str) -> Row | None:
-    """The row all of whose words stand in the text; of several the longest name."""
+    """The row all of whose words stand in the text; of several the longest name.
+
+    A laptop's card is another one than the desktop's of the same number.
+    """
     words = _words(text)
     found = [row for row in rows if _words(row.name) <= words]
+    if _LAPTOP in words:
+        found = [row for row in found if _LAPTOP in _words(row.name)]
     return max(found, key=lambda row: len(row.name), default=None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 
 import pytest
 
+from kimi_desktop.base.assets import asset
 from kimi_desktop.planner.hardware import (
     cores_in,
     count_in,
@@ -33,7 +35,12 @@ GB = 10**9
     [
         ("NVIDIA GeForce RTX 5090", "RTX 5090"),
         ("NVIDIA GeForce RTX 4090 Laptop GPU", "RTX 4090 Laptop"),
+        ("NVIDIA GeForce RTX 4080 Laptop GPU", None),
+        ("NVIDIA GeForce RTX 4070 Ti SUPER", "RTX 4070 Ti SUPER"),
         ("NVIDIA A100-SXM4-80GB", "A100"),
+        ("NVIDIA A100-SXM4-40GB", "A100 40GB"),
+        ("NVIDIA H100 PCIe", "H100 PCIe"),
+        ("NVIDIA H100 80GB HBM3", "H100"),
         ("NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada"),
         ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "RTX PRO 6000"),
         ("8x H200", "H200"),
@@ -65,6 +72,43 @@ def test_processors_are_found_by_their_names(text: str, name: str | None) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "rate", "amx"),
+    [
+        ("AMD EPYC 9554 64-Core Processor", 460.8, False),
+        ("AMD EPYC 9B45", 576.0, False),
+        ("AMD EPYC 7R13 Processor", 204.8, False),
+        ("AMD Ryzen Threadripper PRO 5975WX 32-Cores", 204.8, False),
+        ("Intel(R) Xeon(R) Platinum 8592+", 358.4, True),
+        ("Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz", 204.8, False),
+        ("Intel(R) Xeon(R) 6980P", 614.4, True),
+        ("Intel(R) Xeon(R) 6530P", 409.6, True),
+        ("Intel(R) Xeon(R) Gold 6530", 358.4, True),
+        ("Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz", 76.8, False),
+        ("AMD Ryzen 7 5800X 8-Core Processor", 51.2, False),
+    ],
+)
+def test_a_processor_without_a_row_is_one_of_its_family(text: str, rate: float, amx: bool) -> None:
+    row = hardware_table().processor(text)
+    assert row is not None
+    assert row.memory_bytes_per_s == pytest.approx(rate * GB)
+    assert row.has_amx is amx
+    assert row.cores == 0
+    assert row.name == ""
+
+
+def test_every_source_is_named_and_used() -> None:
+    data = json.loads(asset("speed/hardware.json").read_text(encoding="utf-8"))
+    rows = [*data["gpus"], *data["processors"], *data["families"]]
+    assert {row["source"] for row in rows if "source" in row} == set(data["sources"])
+    names = [row["name"] for row in (*data["gpus"], *data["processors"])]
+    assert len(names) == len(set(names))
+    for name in names:
+        found = hardware_table().gpu(name) or hardware_table().processor(name)
+        assert found is not None
+        assert found.name == name
+
+
+@pytest.mark.parametrize(
     ("text", "gib", "rate"),
     [
         ("12ch DDR5-6400 768GB", None, 614.4),
@@ -84,6 +128,7 @@ def test_counts_and_cores_in_words() -> None:
     assert cores_in("EPYC 7773X 64c") == 64
     assert cores_in("2x Xeon 8480") == 112
     assert cores_in("AM5 board") is None
+    assert cores_in("EPYC 9554") is None
 
 
 def test_a_machine_of_the_table() -> None:
