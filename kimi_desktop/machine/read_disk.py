@@ -139,13 +139,15 @@ class _Race:
             return
         try:
             with mmap.mmap(-1, PIECE_BYTES) as buffer:
-                while self._failed is None and time.perf_counter() < self._until:
+                while self._failed is None:
                     with self._lock:
                         piece = self._next % self._pieces
                         self._next += 1
                     count = file.read_at(piece * PIECE_BYTES, buffer)
                     with self._lock:
                         self._done += count
+                    if time.perf_counter() >= self._until:  # late, but never without one piece
+                        break
         except OSError as error:
             self._failed = error
         finally:

@@ -132,7 +132,7 @@ class _Bench:
         while True:
             self._begin.wait()
             done, offset = 0, 0
-            while time.perf_counter() < self._until:
+            while not done or time.perf_counter() < self._until:
                 self._compare(start + offset, start + half + offset, PIECE_BYTES)
                 done += 2 * PIECE_BYTES
                 offset = (offset + PIECE_BYTES) % half

@@ -76,6 +76,16 @@ def test_a_file_of_our_own_is_written_read_and_gone(tmp_path: Path) -> None:
 
 
 @posix_only
+def test_readers_that_come_late_still_read_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_disk, "READ_S", -1.0)
+    assert disk_bandwidth(tmp_path) > 0
+    monkeypatch.setattr(read_memory, "WINDOW_S", -1.0)
+    assert read_bandwidth(2, 2**28) > 0
+
+
+@posix_only
 def test_a_model_that_is_there_spares_the_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
