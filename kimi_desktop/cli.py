@@ -98,6 +98,7 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     plan.add_argument("--ngl", type=int, metavar="N", help=say("plan.ngl"))
     plan.add_argument("--n-cpu-moe", type=int, metavar="N", help=say("plan.n_cpu_moe"))
+    plan.add_argument("--check", action="store_true", help=say("plan.check"))
     plan.add_argument("--engine", choices=ENGINES, metavar="NAME", help=say("plan.engine"))
     plan.add_argument("--users", type=int, default=1, metavar="N", help=say("plan.users"))
     plan.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
@@ -220,16 +221,18 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
 def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
     from kimi_desktop.backends.learned import LearnedSpeeds  # noqa: PLC0415
     from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
+    from kimi_desktop.engine_questions import ask_loads, exact_checker  # noqa: PLC0415
     from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
     from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
     from kimi_desktop.machine.measured import read_measured, with_measured  # noqa: PLC0415
     from kimi_desktop.machine.probe import look  # noqa: PLC0415
     from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
     from kimi_desktop.models.library import Library  # noqa: PLC0415
+    from kimi_desktop.models.types import remote_row  # noqa: PLC0415
     from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
     from kimi_desktop.planner.plan_types import Wishes  # noqa: PLC0415
     from kimi_desktop.planner.profiles import check_context  # noqa: PLC0415
-    from kimi_desktop.planning import Finder, ask_engine, tell_asking, write_plan  # noqa: PLC0415
+    from kimi_desktop.planning import Finder, tell_asking, write_plan  # noqa: PLC0415
     from kimi_desktop.serving_plan import is_checkpoint_folder  # noqa: PLC0415
 
     check_context(options.ctx)  # before anything is read or asked
@@ -263,7 +266,10 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     )
     # Another machine has an engine of its own.
     binary = SettingsStore(paths.settings_file).settings.engine.llama_server
-    loads = None if options.machine else ask_engine(target, binary)
+    loads = None
+    if target.facts is not None and target.header is not None and not options.machine:
+        row = remote_row(target.facts, target.place, target.file)
+        loads = ask_loads(row, target.header(), binary)
     write_plan(
         target,
         machine,
@@ -273,6 +279,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         json_output=options.json,
         factors=factors,
         loads=loads,
+        check=exact_checker(target.whole, machine) if options.check and target.whole else None,
     )
     return 0
 

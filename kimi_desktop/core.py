@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 from kimi_desktop.backends.engine_checks import EngineChecks
+from kimi_desktop.backends.exact_check import check_exactly
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.probe import find_llama_server
@@ -53,7 +54,7 @@ from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import forecast_on
 from kimi_desktop.planner.tiers import machine_verdict
-from kimi_desktop.planner.types import LoadForecast
+from kimi_desktop.planner.types import ExactCheck, LoadForecast
 from kimi_desktop.planner.vllm_search import plan_server
 from kimi_desktop.planner.vllm_types import ServerPlan, ServerWishes
 from kimi_desktop.planner.vllm_weights import VllmModel, weigh
@@ -157,6 +158,7 @@ class Core:
             paths,
             machine=self.machine_for_loads,
             forecast=forecast_load,
+            checker=self._check_exactly,
             factors=self.learned.factors,
         )
         self.plans = self.engine.plans
@@ -233,6 +235,14 @@ class Core:
         binary = find_llama_server(self.store.settings.engine.llama_server)
         kind = EngineKind.EMBEDDED if binary is None else EngineKind.LLAMA_SERVER
         return self.engine.uses_gpus(LoadSettings(Path(), kind=kind, binary=binary))
+
+    async def _check_exactly(
+        self, settings: LoadSettings, model: LocalModel, machine: Machine, forecast: LoadForecast
+    ) -> ExactCheck | None:
+        """llama.cpp's own word on a forecast, on the GPUs that the chosen engine uses."""
+        gpus = gpus_of(settings, machine, uses_gpus=self.engine.uses_gpus(settings))
+        placement = placement_of(settings)
+        return await check_exactly(model.path, placement, machine, gpus, forecast)
 
     def _join(self, event: Event) -> None:
         """The chat tells monitor and planner what the engine does; the monitor what it holds."""

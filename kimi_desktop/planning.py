@@ -14,18 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
-from kimi_desktop.backends.engine_checks import EngineChecks
-from kimi_desktop.backends.probe import find_build
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError, PlanError
-from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.units import format_file_size
-from kimi_desktop.downloads.remote_copies import copy_remote_header
+from kimi_desktop.downloads.remote_copies import copy_remote_header, copy_remote_headers
 from kimi_desktop.downloads.remote_models import RemoteModels, choose_set
 from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets
 from kimi_desktop.downloads.types import RepoListing
+from kimi_desktop.engine_questions import check_lines, check_object, loads_lines, loads_object
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine, Holds
 from kimi_desktop.models.choose import choose_model, names_of
 from kimi_desktop.models.header_copy import HeaderCopy, copy_file_header
@@ -35,14 +32,15 @@ from kimi_desktop.models.references import (
     parse_reference,
     split_quantization,
 )
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, remote_row
-from kimi_desktop.models.will_load import LoadVerdict, load_sentences
+from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat
+from kimi_desktop.models.will_load import LoadVerdict
 from kimi_desktop.planner import report, size_report
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.offers import best_file, offer_of, offered_file
-from kimi_desktop.planner.plan_types import Sibling, Wishes
+from kimi_desktop.planner.plan_types import Plan, Sibling, Wishes
 from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import speed_rule
+from kimi_desktop.planner.types import ExactCheck
 
 NEAREST = 5
 _SEPARATORS = ("/", "\\")
@@ -67,6 +65,8 @@ class Target:
     """The quantization is our choice for the machine."""
     header: Callable[[], HeaderCopy] | None = None
     """Reads the first part's header once more, with its bytes. Blocking."""
+    whole: Callable[[], Path | Sequence[HeaderCopy]] | None = None
+    """The file, or the headers of all parts. Blocking."""
 
 
 class Finder:
@@ -152,6 +152,7 @@ class Finder:
             file=str(model.path),
             facts=model.facts,
             header=lambda: copy_file_header(model.path),
+            whole=lambda: model.path,
             siblings=_merged(others, _siblings_of(entry) if entry else ()),
         )
 
@@ -248,6 +249,7 @@ class Finder:
             size_bytes=one.size_bytes,
             file=PurePosixPath(one.path).name,
             header=lambda: copy_remote_header(listing, one.parts[0]),
+            whole=lambda: copy_remote_headers(listing, one),
         )
 
     def _nearest(self, text: str) -> Iterable[str]:
@@ -270,6 +272,7 @@ def write_plan(
     json_output: bool,
     factors: Factors | None = None,
     loads: LoadVerdict | None = None,
+    check: Callable[[Plan], ExactCheck | None] | None = None,
 ) -> None:
     """Plan the model and print it: exact with a header, else the estimate by its size.
 
@@ -282,16 +285,19 @@ def write_plan(
         json_output: one object instead of lines.
         factors: the speeds of this machine as runs have corrected them; None = as shipped.
         loads: whether the installed engine would load it, when it was asked.
+        check: asks the engine what a plan would hold.
 
     Raises:
         PlanError: a wish that no engine can fulfil, or neither header nor size is known.
     """
     found: dict[str, Any]
+    checked: ExactCheck | None = None
     if target.facts is not None:
         shape = shape_of(target.facts)
         rule = speed_rule(shape, machine, factors=factors)
         plan = report.plan_model(target.facts, machine, wishes, rule=rule, siblings=target.siblings)
         speed = report.plan_speed(shape, plan, machine, factors=factors)
+        checked = check(plan) if check is not None else None
         found = report.plan_object(plan, machine, language, speed=speed)
         program = ("llama-server", "-m", target.file)
         lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
@@ -320,54 +326,22 @@ def write_plan(
         }
         if loads is not None:
             found["loads"] = loads_object(loads, language)
+        if check is not None:
+            found["exact_check"] = check_object(checked)
         out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
         return
     if factors is not None:
         lines.append("")
         lines.append(message("plan.learned", language, runs=f"{factors.runs:,}"))
-    if loads is not None:
-        lines = [lines[0], *loads_lines(loads, language), *lines[1:]]
+    told = loads_lines(loads, language) if loads is not None else []
+    if check is not None:
+        told += check_lines(checked, language)
+    lines = [lines[0], *told, *lines[1:]]
     if target.was_chosen:
         size = format_file_size(target.size_bytes or 0)
         chosen = {"name": target.name, "quantization": target.quantization, "size": size}
         lines = [message("plan.chosen", language, **chosen), "", *lines]
     out.writelines(f"{line}\n" for line in lines)
-
-
-def ask_engine(target: Target, llama_server: str) -> LoadVerdict | None:
-    """Whether the installed engine would load the model; None without a header. Blocking, a second.
-
-    Args:
-        target: what is meant.
-        llama_server: the binary that the user chose, "" for none.
-    """
-    if target.facts is None or target.header is None:
-        return None
-    model = remote_row(target.facts, target.place, target.file)
-    io = IoLoop()
-    try:
-        header = target.header()
-        checks = EngineChecks(
-            io, build=lambda: find_build(llama_server), catalogue=shipped_catalogue
-        )
-        return checks.will_load(model, header).result()
-    finally:
-        io.close()
-
-
-def loads_lines(loads: LoadVerdict, language: Language) -> list[str]:
-    """The findings, one line each with what to do."""
-    return [" ".join(filter(None, pair)) for pair in load_sentences(loads, language)]
-
-
-def loads_object(loads: LoadVerdict, language: Language) -> dict[str, Any]:
-    """The findings as JSON has them."""
-    return {
-        "build": loads.build,
-        "will_load": loads.will_load,
-        "found": [one.kind.value for one in loads.found],
-        "sentences": loads_lines(loads, language),
-    }
 
 
 def tell_asking(text: str, language: Language) -> None:

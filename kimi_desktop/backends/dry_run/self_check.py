@@ -81,7 +81,7 @@ def _bytes(_name: str, shape: tuple[int, ...]) -> int:
 
 def _file() -> bytes:
     """A GGUF file of zeros."""
-    values: dict[str, str | int | float] = {
+    values: dict[str, str | float] = {
         "general.architecture": "llama",
         "llama.block_count": BLOCKS,
         "llama.context_length": CONTEXT,
@@ -110,9 +110,9 @@ def _file() -> bytes:
 def _value(value: str | float) -> bytes:
     if isinstance(value, str):
         return struct.pack("<I", _STRING) + _text(value)
-    if isinstance(value, float):
-        return struct.pack("<If", _F32_VALUE, value)
-    return struct.pack("<II", _U32, value)
+    if isinstance(value, int):
+        return struct.pack("<II", _U32, value)
+    return struct.pack("<If", _F32_VALUE, value)
 
 
 def _text(text: str) -> bytes:

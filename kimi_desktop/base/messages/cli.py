@@ -47,6 +47,10 @@ TEXTS: dict[str, Text] = {
         "layers whose experts stay in RAM (default: the planner’s choice)",
         "专家留在内存的层数（默认：由规划器决定）",
     ),
+    "cli.plan.check": Text(
+        "have llama.cpp itself say what the plan would hold (nothing is loaded)",
+        "让 llama.cpp 自己计算该方案的显存与内存占用（不加载模型）",
+    ),
     "cli.plan.engine": Text(
         "llama.cpp, vllm or sglang (default: llama.cpp, or vllm for a Hugging Face folder)",
         "llama.cpp、vllm 或 sglang（默认：llama.cpp；Hugging Face 格式的文件夹默认 vllm）",

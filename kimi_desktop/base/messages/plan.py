@@ -78,6 +78,20 @@ TEXTS: dict[str, Text] = {
         "Loading: {low} to {high}, waiting for {waits}",
         "加载：{low} 到 {high}，瓶颈是{waits}",
     ),
+    # the engine's own word
+    "plan.check.agrees": Text(
+        "Checked by the engine: {build} would allocate the same, to {difference}.",
+        "已由引擎校验：{build} 的实际分配与预测相差不超过 {difference}。",
+    ),
+    "plan.check.differs": Text(
+        "Checked by the engine: {build} would allocate otherwise, by up to {difference}.",
+        "已由引擎校验：{build} 的实际分配与预测最多相差 {difference}。",
+    ),
+    "plan.check.none": Text(
+        "The engine could not be asked: it needs Linux, NVIDIA GPUs or none, and the engine of "
+        "the wheel.",
+        "无法询问引擎：需要 Linux 系统、NVIDIA GPU（或没有 GPU）以及随附的引擎。",
+    ),
     # profiles
     "plan.profile.safe": Text("Safe", "稳妥"),
     "plan.profile.balanced": Text("Balanced", "均衡"),

@@ -246,3 +246,19 @@ def test_a_block_count_that_no_engine_accepts(paths: AppPaths, nobody: str, tmp_
     done = run(paths, nobody, str(path))
     assert done.returncode == 1
     assert "llama.block_count says 40, but its tensors make 2 blocks" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the dry run is for Linux alone")
+def test_the_engine_checks_a_plan_here_and_on_a_hub(paths: AppPaths, tmp_path: Path) -> None:
+    path = make_tiny_kimi(tmp_path / "Tiny-Q8_0.gguf")
+    file = str(machine_file(tmp_path))
+    with LocalHub("some/Kimi-GGUF", [HubFile("K-Q8_0.gguf", content=path.read_bytes())]) as hub:
+        here = run(paths, hub.endpoint, str(path), "--machine", file, "--check", "--json")
+        there = run(paths, hub.endpoint, "some/Kimi-GGUF", "--machine", file, "--check", "--json")
+        told = run(paths, hub.endpoint, str(path), "--machine", file, "--check")
+    found = json.loads(here.stdout)["exact_check"]
+    assert found["build"].startswith("llama.cpp b")
+    assert [row["device"] for row in found["devices"]] == ["gpu:0", "host"]
+    assert found["devices"][0]["weights"] > 0
+    assert json.loads(there.stdout)["exact_check"]["devices"] == found["devices"]
+    assert "Checked by the engine: llama.cpp b" in told.stdout
