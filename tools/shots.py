@@ -56,6 +56,7 @@ from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
 from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
 from kimi_desktop.ui.model_picker import select_model  # noqa: E402
 from kimi_desktop.ui.models.page import ModelsPage  # noqa: E402
+from kimi_desktop.ui.monitor.page import MonitorPage  # noqa: E402
 from kimi_desktop.ui.navigation import PAGES  # noqa: E402
 from kimi_desktop.ui.overlay_host import OverlayHost  # noqa: E402
 from kimi_desktop.ui.pages import standard_pages  # noqa: E402
@@ -285,6 +286,21 @@ def shoot_plan(studio: Studio, look: Look) -> None:
                 studio.take(window, f"{name}{suffix}", look)
 
 
+def shoot_runs(studio: Studio, look: Look) -> None:
+    """The run notebook, two runs side by side."""
+    if studio.wants("runs"):
+        services = lived_in(studio.home(), zh=look.chinese, real=True)
+        services.notebook.set_rows(*scripted_data.notebook(services.models.models[1]))
+        with studio.window(services, look, "monitor") as (window, _):
+            page = window.page("monitor")
+            assert isinstance(page, MonitorPage)
+            page.view.segment("runs").click()
+            studio.settle(SEARCH_S)
+            for row in page.runs.rows()[2:]:
+                row.tick.click()
+            studio.take(window, "runs", look)
+
+
 def shoot_wizard(studio: Studio, look: Look) -> None:
     """The steps of the set-up on the machine with two GPUs."""
     for number in range(4):
@@ -368,6 +384,7 @@ def main(wanted: list[str]) -> int:
         shoot_plan(studio, look)
         shoot_wizard(studio, look)
         shoot_failure(studio, look)
+        shoot_runs(studio, look)
         shoot_overlays(studio, look)
     studio.language.choose(LanguageChoice.EN)
     shoot_components(studio)

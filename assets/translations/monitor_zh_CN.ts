@@ -142,6 +142,18 @@
         <translation>监控</translation>
     </message>
     <message>
+        <source>View</source>
+        <translation>视图</translation>
+    </message>
+    <message>
+        <source>Live</source>
+        <translation>实时</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>运行记录</translation>
+    </message>
+    <message>
         <source>Time shown</source>
         <translation>显示的时段</translation>
     </message>
@@ -172,6 +184,18 @@
     <message>
         <source>The first sample arrives within a second.</source>
         <translation>第一份数据将在一秒内到达。</translation>
+    </message>
+    <message>
+        <source>These settings are of another version.</source>
+        <translation>这些设置来自其他版本。</translation>
+    </message>
+    <message>
+        <source>{model} starts with these settings from now on.</source>
+        <translation>{model} 今后将以这些设置启动。</translation>
+    </message>
+    <message>
+        <source>{model} is planned by itself again.</source>
+        <translation>{model} 已恢复自动规划。</translation>
     </message>
     <message>
         <source>Export the samples of this session</source>
@@ -211,6 +235,150 @@
     <message>
         <source>Decode</source>
         <translation>解码</translation>
+    </message>
+</context>
+<context>
+    <name>RunRow</name>
+    <message>
+        <source>load</source>
+        <translation>加载</translation>
+    </message>
+    <message>
+        <source>Compare {run}</source>
+        <translation>比较 {run}</translation>
+    </message>
+    <message>
+        <source>Starred: its settings are the model&apos;s own</source>
+        <translation>已加星标：其设置为该模型的默认设置</translation>
+    </message>
+    <message>
+        <source>Star it: keep it, and start the model with these settings</source>
+        <translation>加星标：保留此记录，并以这些设置启动模型</translation>
+    </message>
+    <message>
+        <source>Note on {run}</source>
+        <translation>{run} 的备注</translation>
+    </message>
+    <message>
+        <source>Note</source>
+        <translation>备注</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>Forget {run}</source>
+        <translation>删除 {run}</translation>
+    </message>
+</context>
+<context>
+    <name>RunWords</name>
+    <message>
+        <source>Failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
+        <source>Running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>已停止</translation>
+    </message>
+    <message>
+        <source>The app ended in the middle</source>
+        <translation>应用中途退出</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>Layers on GPU</source>
+        <translation>GPU 层数</translation>
+    </message>
+    <message>
+        <source>Expert layers in RAM</source>
+        <translation>内存中的专家层</translation>
+    </message>
+    <message>
+        <source>KV type</source>
+        <translation>KV 类型</translation>
+    </message>
+    <message>
+        <source>Micro-batch</source>
+        <translation>微批次</translation>
+    </message>
+    <message>
+        <source>Batch</source>
+        <translation>批次</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>线程数</translation>
+    </message>
+    <message>
+        <source>Slots</source>
+        <translation>槽位</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>引擎</translation>
+    </message>
+    <message>
+        <source>context {size}</source>
+        <translation>上下文 {size}</translation>
+    </message>
+    <message>
+        <source>{count} layers on GPU</source>
+        <translation>GPU {count} 层</translation>
+    </message>
+    <message>
+        <source>{count} expert layers in RAM</source>
+        <translation>内存中 {count} 个专家层</translation>
+    </message>
+    <message>
+        <source>{count} slots</source>
+        <translation>{count} 个槽位</translation>
+    </message>
+    <message>
+        <source>forecast {low} – {high}</source>
+        <translation>预测 {low} – {high}</translation>
+    </message>
+    <message>
+        <source>RAM</source>
+        <translation>内存</translation>
+    </message>
+</context>
+<context>
+    <name>RunsView</name>
+    <message>
+        <source>Every start of a model is noted here, with what was forecast and measured.</source>
+        <translation>每次启动模型都会记录在此，包括预测值和实测值。</translation>
+    </message>
+</context>
+<context>
+    <name>_Compare</name>
+    <message>
+        <source>What changed, and what it did</source>
+        <translation>变更及其影响</translation>
+    </message>
+    <message>
+        <source>Decode</source>
+        <translation>生成</translation>
+    </message>
+    <message>
+        <source>Load</source>
+        <translation>加载</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存占用</translation>
     </message>
 </context>
 </TS>

@@ -11,8 +11,10 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,10 @@ class Notebook:
     def delete(self, run_id: int) -> Operation[None]:
         """Forget a run."""
         return self._io.pool(self._delete, run_id)
+
+    def settings_of(self, run: RunRecord) -> LoadSettings | None:
+        """Its load settings, as far as this version understands them; None when it does not."""
+        return settings_from(Path(run.model_path), run.settings)
 
     def close(self) -> None:
         """The run that still goes on ends with the app. Not on the IO thread."""
@@ -266,6 +272,31 @@ def changed_settings(settings: LoadSettings) -> dict[str, Any]:
             continue
         found[field.name] = _plain(value)
     return found
+
+
+def settings_from(model: Path, kept: Mapping[str, Any]) -> LoadSettings | None:
+    """The reverse of ``changed_settings``; None for a name or a value that is not known."""
+    hints = typing.get_type_hints(LoadSettings)
+    values: dict[str, Any] = {}
+    try:
+        for name, value in kept.items():
+            values[name] = _typed(hints[name], value)
+        return LoadSettings(model, **values)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _typed(kind: Any, value: Any) -> Any:  # noqa: ANN401
+    for choice in (kind, *typing.get_args(kind)):
+        if isinstance(choice, type) and issubclass(choice, StrEnum):
+            return choice(value)
+        if choice is Path:
+            return Path(value)
+    return _frozen(value)
+
+
+def _frozen(value: Any) -> Any:  # noqa: ANN401
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401

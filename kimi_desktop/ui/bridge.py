@@ -35,6 +35,7 @@ from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.run_types import RunRecord
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.offer_types import (
     FileWords,
@@ -328,6 +329,24 @@ class MonitorService(Protocol):
         """Write the session's samples."""
 
 
+class RunService(Protocol):
+    """The run notebook. Publishes RunsChanged."""
+
+    def runs(self, limit: int = 200) -> Operation[tuple[RunRecord, ...]]:
+        """The newest first."""
+
+    def annotate(
+        self, run_id: int, *, note: str | None = None, starred: bool | None = None
+    ) -> Operation[None]:
+        """The user's own words, and the star."""
+
+    def delete(self, run_id: int) -> Operation[None]:
+        """Forget a run."""
+
+    def settings_of(self, run: RunRecord) -> LoadSettings | None:
+        """Its load settings, as far as this version understands them."""
+
+
 class ServeService(Protocol):
     """The gateway. Publishes ServeChanged."""
 
@@ -402,6 +421,10 @@ class Services(Protocol):
     @property
     def monitor(self) -> MonitorService:
         """The samples."""
+
+    @property
+    def notebook(self) -> RunService:
+        """Every start of an engine."""
 
     @property
     def serve(self) -> ServeService:

@@ -13,6 +13,13 @@ from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from kimi_desktop.machine.types import Cpu, Disk, DiskKind, Gpu, Machine, Memory
 from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, ModelState
+from kimi_desktop.monitor.run_types import (
+    Band,
+    Outcome,
+    RunForecast,
+    RunMeasures,
+    RunRecord,
+)
 from kimi_desktop.monitor.types import GpuSample, Phase, Sample
 from kimi_desktop.serve.types import ClientKey, DoneRequest, LiveRequest
 
@@ -446,3 +453,49 @@ def served() -> dict[str, Any]:
             DoneRequest("Editor", chat, now - 130, 6.2, 499),
         ),
     }
+
+
+def notebook(model: LocalModel) -> tuple[RunRecord, ...]:
+    """Four starts of one model, the newest first: slower, failed, faster, the first."""
+    plain = RunRecord(
+        id=1,
+        started_at=time.time() - 90_000,
+        ended_at=time.time() - 86_000,
+        model_path=str(model.path),
+        title=model.title,
+        quantization=model.facts.quantization if model.facts else "",
+        engine="llama.cpp b11549",
+        settings={"context": 131_072, "n_gpu_layers": 62, "n_cpu_moe": 48},
+        forecast=RunForecast(Band(11.4, 16.7, 24.5), Band(155, 243, 381)),
+        measured=RunMeasures(
+            212.0, 14, 6_210, 15.8, 196.0, 3.1, {"gpu:0": 84 * GIB, "host": 402 * GIB}
+        ),
+        outcome=Outcome.STOPPED,
+    )
+    faster = dataclasses.replace(
+        plain,
+        id=2,
+        started_at=plain.started_at + 40_000,
+        settings={**plain.settings, "n_cpu_moe": 44, "cache_type": "q8_0"},
+        measured=dataclasses.replace(plain.measured, decode_tps=18.4, load_s=205.0),
+        note="quiet fans",
+        starred=True,
+    )
+    failed = dataclasses.replace(
+        plain,
+        id=3,
+        started_at=plain.started_at + 60_000,
+        settings={**plain.settings, "n_cpu_moe": 30},
+        measured=RunMeasures(),
+        outcome=Outcome.FAILED,
+        cause="vram_oom_weights",
+    )
+    slower = dataclasses.replace(
+        plain,
+        id=4,
+        started_at=plain.started_at + 80_000,
+        settings={**plain.settings, "n_threads": 64},
+        measured=dataclasses.replace(plain.measured, decode_tps=6.2, answers=2),
+        outcome=Outcome.LOST,
+    )
+    return slower, failed, faster, plain

@@ -29,6 +29,7 @@ from tests.support.scripted_machine import (
     ScriptedMonitor,
     ScriptedServe,
 )
+from tests.support.scripted_notebook import ScriptedNotebook
 from tests.support.scripted_plans import scripted_plans
 
 
@@ -47,6 +48,7 @@ class ScriptedServices:
         self.diagnosis = ScriptedDiagnosis(self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)
+        self.notebook = ScriptedNotebook(self.desk, self.bus)
         self.serve = ScriptedServe(self.desk, self.bus, self.store)
 
 

@@ -13,11 +13,13 @@ from PySide6.QtCore import QEvent, QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
-from kimi_desktop.backends.types import EngineStateChanged
+from kimi_desktop.backends.types import EngineStateChanged, PlanChoices
+from kimi_desktop.base.errors import SettingsError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.units import HOUR_S, MINUTE_S
 from kimi_desktop.machine.types import MachineProbed
+from kimi_desktop.monitor.run_types import RunRecord
 from kimi_desktop.monitor.types import SampleTaken
 from kimi_desktop.serve.types import ServeChanged
 from kimi_desktop.ui.bridge import Bridge
@@ -25,6 +27,7 @@ from kimi_desktop.ui.engine_words import USABLE, state_word
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.monitor.board import RIGHT, GraphBoard
 from kimi_desktop.ui.monitor.reader import Reader
+from kimi_desktop.ui.monitor.runs_view import RunsView
 from kimi_desktop.ui.monitor.time_axis import PhaseLegend
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import PageHeader
@@ -39,6 +42,7 @@ LEAD_S = 20.0
 NOW_S = 2.0
 """The finest samples there are, whatever the span shown."""
 MARGIN = 24
+LIVE, RUNS = "live", "runs"
 
 
 class MonitorPage(QWidget):
@@ -51,9 +55,10 @@ class MonitorPage(QWidget):
         self._saved_folder = ""
         self._header = PageHeader()
         self._legend = PhaseLegend()
+        self.view = Segmented(small=True)
         self.span = Segmented(small=True)
         self.export_button = Button(icon="download", small=True)
-        for control in (self._legend, self.span, self.export_button):
+        for control in (self.view, self._legend, self.span, self.export_button):
             self._header.add(control)
         self.saved_bar = MessageBar("ok")
         self._show_folder = Button(small=True)
@@ -65,6 +70,8 @@ class MonitorPage(QWidget):
         self.error_bar.add_button(self._retry)
         self.board = GraphBoard()
         self.empty = EmptyState("monitor")
+        self.runs = RunsView(bridge)
+        self.runs.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 14, MARGIN - RIGHT, 10)
         layout.setSpacing(0)
@@ -78,8 +85,12 @@ class MonitorPage(QWidget):
         layout.addSpacing(6)
         layout.addWidget(self.board, 1)
         layout.addWidget(self.empty, 1)
+        layout.addWidget(self.runs, 1)
         self.saved_bar.hide()
         self.error_bar.hide()
+        self.view.chosen.connect(lambda _key: self._show_view())
+        self.runs.start_wanted.connect(self._start_again)
+        self.runs.star_wanted.connect(self._make_own)
         self.span.chosen.connect(self._on_span_chosen)
         self.export_button.clicked.connect(self.ask_for_file)
         bridge.happened.connect(self._on_event)
@@ -88,6 +99,8 @@ class MonitorPage(QWidget):
     def retranslate(self) -> None:
         """Set the words."""
         self._header.set_title(self.tr("Monitor"))
+        self.view.set_label(self.tr("View"))
+        self.view.set_options(((LIVE, self.tr("Live")), (RUNS, self.tr("Runs"))))
         self.span.set_label(self.tr("Time shown"))
         self.span.set_options(
             (
@@ -125,6 +138,8 @@ class MonitorPage(QWidget):
         if not self.isVisible():
             return
         self._show_note()
+        if self.view.key() == RUNS:
+            return
         span_s = SPANS_S[self.span.key()]
         samples = self._bridge.services.monitor.history(span_s + LEAD_S)
         self.board.setVisible(bool(samples))
@@ -140,6 +155,44 @@ class MonitorPage(QWidget):
         reader = Reader(language(), self._bridge.services.machine.machine)
         newest = self._bridge.services.monitor.history(NOW_S)[-1]
         self.board.show_samples(samples, newest, (end - span_s, end), reader)
+
+    def _show_view(self) -> None:
+        """The live graphs, or the notebook."""
+        live = self.view.key() == LIVE
+        for part in (self._legend, self.span, self.export_button):
+            part.setVisible(live)
+        self.board.setVisible(live)
+        self.empty.setVisible(False)
+        self.runs.setVisible(not live)
+        self.board.clear_cursor()
+        self.refresh()
+
+    def _start_again(self, run: RunRecord) -> None:
+        settings = self._bridge.services.notebook.settings_of(run)
+        if settings is None:
+            self._bridge.navigation.tell(self.tr("These settings are of another version."))
+        else:
+            self._bridge.navigation.start_engine(settings)
+
+    def _make_own(self, run: RunRecord, on: bool) -> None:
+        """A starred run's settings are what the model starts with; without the star, the plan."""
+        services = self._bridge.services
+        settings = services.notebook.settings_of(run)
+        path = Path(run.model_path)
+        model = next((one for one in services.models.models if one.path == path), None)
+        if model is None or settings is None:
+            return
+        wishes = services.plans.choices(model).wishes
+        try:
+            services.plans.remember(model, PlanChoices(wishes, settings if on else None))
+        except SettingsError as error:
+            self._bridge.navigation.report(error)
+            return
+        self._bridge.navigation.tell(
+            self.tr("{model} starts with these settings from now on.").format(model=run.title)
+            if on
+            else self.tr("{model} is planned by itself again.").format(model=run.title)
+        )
 
     # export
 
@@ -208,7 +261,8 @@ class MonitorPage(QWidget):
             return
         slots = status.settings.n_parallel if status.settings is not None else 1
         own = services.chats.generating_chat is not None
-        requests = services.serve.status.running + own
+        waiting = sum(request.waits for request in services.serve.status.live)
+        requests = services.serve.status.running + waiting + own
         running = min(requests, slots)
         text = self.tr("{running} running · {waiting} waiting")
         self._header.set_note(text.format(running=running, waiting=requests - running))

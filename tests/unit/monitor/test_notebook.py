@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kimi_desktop.backends.types import (
+    EngineKind,
     EngineState,
     EngineStateChanged,
     EngineStatus,
@@ -18,7 +22,12 @@ from kimi_desktop.backends.types import (
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
-from kimi_desktop.monitor.notebook import Notebook, RunIntent, changed_settings
+from kimi_desktop.monitor.notebook import (
+    Notebook,
+    RunIntent,
+    changed_settings,
+    settings_from,
+)
 from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunRecord
 from kimi_desktop.monitor.types import SampleTaken
 from kimi_desktop.planner.plan_types import LoadMode
@@ -141,3 +150,31 @@ def test_plain_settings_are_left_out() -> None:
     assert changed_settings(LoadSettings(Path("/x"))) == {}
     binary = LoadSettings(Path("/x"), binary=Path("/b"), overrides=(("a", -1),), stop=("x",))
     assert changed_settings(binary) == {"binary": "/b", "overrides": [["a", -1]]}
+
+
+@given(
+    st.builds(
+        LoadSettings,
+        model_path=st.just(Path("/x")),
+        n_gpu_layers=st.integers(0, 99),
+        gpus=st.none() | st.lists(st.integers(0, 7), max_size=3).map(tuple),
+        tensor_split=st.lists(st.floats(0, 9), max_size=3).map(tuple),
+        overrides=st.lists(st.tuples(st.text(max_size=5), st.integers(-1, 7)), max_size=2).map(
+            tuple
+        ),
+        load_mode=st.none() | st.sampled_from(LoadMode),
+        kind=st.sampled_from(EngineKind),
+        binary=st.none() | st.just(Path("/bin/llama-server")),
+        n_threads=st.none() | st.integers(1, 64),
+        repack=st.booleans(),
+        extra=st.lists(st.text(max_size=5), max_size=2).map(tuple),
+    )
+)
+def test_settings_come_back_from_json(settings: LoadSettings) -> None:
+    kept = json.loads(json.dumps(changed_settings(settings)))
+    assert settings_from(Path("/x"), kept) == settings
+
+
+@pytest.mark.parametrize("kept", [{"of_tomorrow": 1}, {"load_mode": "dream"}])
+def test_settings_of_another_version_are_not_guessed(kept: dict[str, object]) -> None:
+    assert settings_from(Path("/x"), kept) is None

@@ -1,0 +1,114 @@
+"""A run of the notebook in the window's words. Qt thread."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QCoreApplication
+
+from kimi_desktop.base.messages import TOPICS, cause_sentences
+from kimi_desktop.base.units import (
+    format_context,
+    format_duration,
+    format_gib,
+    format_tokens_per_s,
+)
+from kimi_desktop.monitor.run_types import Band, Outcome, RunRecord
+from kimi_desktop.ui.dates import day_text, time_text
+from kimi_desktop.ui.language import language
+
+NONE = "–"
+
+
+def outcome_words(run: RunRecord) -> str:
+    """How it ended; for a failure the cause when it is known."""
+    if run.outcome is Outcome.FAILED:
+        if f"cause.{run.cause}.what" in TOPICS["cause"]:
+            return cause_sentences(run.cause, language())[0]
+        return QCoreApplication.translate("RunWords", "Failed")
+    return {
+        Outcome.RUNNING: QCoreApplication.translate("RunWords", "Running"),
+        Outcome.STOPPED: QCoreApplication.translate("RunWords", "Stopped"),
+        Outcome.LOST: QCoreApplication.translate("RunWords", "The app ended in the middle"),
+    }[run.outcome]
+
+
+def moment(run: RunRecord) -> str:
+    """When it began."""
+    return f"{day_text(run.started_at)} {time_text(run.started_at)}"
+
+
+def setting_name(name: str) -> str:
+    """A load setting as the Plan page calls it; its own name where it has no control there."""
+    return {
+        "context": QCoreApplication.translate("RunWords", "Context"),
+        "n_gpu_layers": QCoreApplication.translate("RunWords", "Layers on GPU"),
+        "n_cpu_moe": QCoreApplication.translate("RunWords", "Expert layers in RAM"),
+        "cache_type": QCoreApplication.translate("RunWords", "KV type"),
+        "n_ubatch": QCoreApplication.translate("RunWords", "Micro-batch"),
+        "n_batch": QCoreApplication.translate("RunWords", "Batch"),
+        "n_threads": QCoreApplication.translate("RunWords", "Threads"),
+        "n_parallel": QCoreApplication.translate("RunWords", "Slots"),
+        "model": QCoreApplication.translate("RunWords", "Model"),
+        "engine": QCoreApplication.translate("RunWords", "Engine"),
+    }.get(name, name)
+
+
+def settings_words(run: RunRecord) -> str:
+    """The settings that matter most, in one line."""
+    settings = run.settings
+    parts = [
+        QCoreApplication.translate("RunWords", "context {size}").format(
+            size=format_context(int(settings.get("context", 4096)))
+        )
+    ]
+    if layers := settings.get("n_gpu_layers"):
+        text = QCoreApplication.translate("RunWords", "{count} layers on GPU")
+        parts.append(text.format(count=layers))
+    if experts := settings.get("n_cpu_moe"):
+        text = QCoreApplication.translate("RunWords", "{count} expert layers in RAM")
+        parts.append(text.format(count=experts))
+    if cache := settings.get("cache_type"):
+        parts.append(f"KV {cache}")
+    if slots := settings.get("n_parallel"):
+        parts.append(QCoreApplication.translate("RunWords", "{count} slots").format(count=slots))
+    return " · ".join(parts)
+
+
+def decode_words(run: RunRecord) -> str:
+    """Measured speed; a dash before an answer."""
+    rate = run.measured.decode_tps
+    return NONE if rate is None else format_tokens_per_s(rate, language())
+
+
+def load_words(run: RunRecord) -> str:
+    """How long loading took."""
+    took = run.measured.load_s
+    return NONE if took is None else format_duration(took, language())
+
+
+def forecast_words(run: RunRecord) -> str:
+    """The band beside which the speed stands, and where it stands."""
+    band = run.forecast.decode_tps
+    if band is None:
+        return ""
+    low, high = f"{band.low:.1f}", f"{band.high:.1f}"
+    text = QCoreApplication.translate("RunWords", "forecast {low} – {high}")
+    return text.format(low=low, high=high)
+
+
+def stands(value: float | None, band: Band | None) -> int:
+    """-1 below the band, 0 inside (or nothing to compare), +1 above."""
+    if value is None or band is None or math.isnan(value):
+        return 0
+    return (value > band.high) - (value < band.low)
+
+
+def memory_words(run: RunRecord) -> str:
+    """The most that the engine held, per device."""
+    parts = []
+    for device, size in sorted(run.measured.device_bytes.items()):
+        kind, _, number = device.partition(":")
+        ram = QCoreApplication.translate("RunWords", "RAM")
+        parts.append(f"{f'GPU {number}' if kind == 'gpu' else ram} {format_gib(size)}")
+    return ", ".join(parts) or NONE

@@ -1,0 +1,115 @@
+"""The run notebook: rows, two side by side, star, note, start again, forget."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from PySide6.QtCore import Qt
+
+from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.monitor.run_types import Outcome
+from kimi_desktop.ui.language import LanguageSwitch
+from kimi_desktop.ui.monitor.page import MonitorPage
+from kimi_desktop.ui.monitor.run_words import decode_words, outcome_words, settings_words, stands
+from kimi_desktop.ui.widgets.label import Label
+from tests.support import scripted_data as data
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def page(qtbot, bridge, services):
+    page = MonitorPage(bridge)
+    qtbot.addWidget(page)
+    page.resize(1224, 732)
+    page.show()
+    services.notebook.set_rows(*data.notebook(services.models.models[1]))
+    page.view.segment("runs").click()
+    qtbot.waitUntil(lambda: len(page.runs.rows()) == 4)
+    return page
+
+
+def test_the_notebook_stands_beside_the_graphs(page):
+    assert page.runs.isVisible()
+    assert not page.board.isVisible()
+    assert not page.export_button.isVisible()
+    page.view.segment("live").click()
+    assert not page.runs.isVisible()
+    assert page.span.isVisible()
+
+
+def test_a_row_says_what_was_set_measured_and_how_it_ended(page):
+    rows = page.runs.rows()
+    said = [" ".join(label.text() for label in row.findChildren(Label)) for row in rows]
+    assert "18.4 tok/s" in said[2]
+    assert "forecast 11.4 – 24.5" in said[2]
+    assert "The weights do not fit into the GPU memory." in said[1]
+    assert "context 128K · 62 layers on GPU · 44 expert layers in RAM · KV q8_0" in [
+        settings_words(row.run) for row in rows
+    ]
+    assert [stands(row.run.measured.decode_tps, row.run.forecast.decode_tps) for row in rows] == [
+        -1, 0, 0, 0
+    ]  # fmt: skip
+
+
+def test_two_are_compared_and_a_third_takes_the_place_of_the_first(page):
+    rows = page.runs.rows()
+    rows[3].tick.click()
+    assert not page.runs.compare.isVisible()
+    rows[2].tick.click()
+    assert page.runs.compare.isVisible()
+    texts = page.runs.compare.texts()
+    assert ["Expert layers in RAM", "48", "44"] in texts
+    assert ["KV type", "–", "q8_0"] in texts
+    assert ["Decode", "15.8 tok/s", "18.4 tok/s (+16 %)"] in texts
+    rows[0].tick.click()
+    assert [row.run.id for row in page.runs.rows() if row.tick.isChecked()] == [4, 2]
+
+
+def test_a_star_makes_its_settings_the_models_own(qtbot, page, services):
+    page.runs.rows()[3].star.click()
+    model = services.models.models[1]
+    assert services.notebook.rows[3].starred
+    assert services.plans.choices(model).settings.n_cpu_moe == 48
+    qtbot.waitUntil(page.runs.rows()[3].star.isChecked)
+    page.runs.rows()[3].star.click()
+    assert services.plans.choices(model).settings is None
+
+
+def test_a_note_is_kept_and_a_run_forgotten(qtbot, page, services):
+    note = page.runs.rows()[0].note
+    note.setFocus()
+    qtbot.keyClicks(note, "hot day")
+    qtbot.keyClick(note, Qt.Key.Key_Return)
+    assert services.notebook.rows[0].note == "hot day"
+    page.runs.rows()[0].delete.click()
+    qtbot.waitUntil(lambda: len(page.runs.rows()) == 3)
+
+
+def test_a_run_is_started_again_with_its_settings(qtbot, page, services, bridge):
+    with qtbot.waitSignal(bridge.navigation.start_wanted) as start:
+        page.runs.rows()[2].again.click()
+    assert (start.args[0].cache_type, start.args[0].n_cpu_moe) == ("q8_0", 44)
+    strange = dataclasses.replace(services.notebook.rows[0], id=9, settings={"of_tomorrow": 1})
+    services.notebook.set_rows(strange)
+    qtbot.waitUntil(lambda: len(page.runs.rows()) == 1)
+    with qtbot.waitSignal(bridge.navigation.note_made):
+        page.runs.rows()[0].again.click()
+
+
+def test_an_empty_notebook_says_what_will_stand_there(qtbot, page, services):
+    services.notebook.set_rows()
+    qtbot.waitUntil(page.runs.empty.isVisible)
+    assert "Every start" in page.runs.empty.sentence()
+
+
+def test_words_of_outcomes(qapp, services):
+    run = data.notebook(services.models.models[1])[0]
+    failed = dataclasses.replace(run, outcome=Outcome.FAILED, cause="engine.killed")
+    assert outcome_words(failed) == "Failed"
+    assert outcome_words(dataclasses.replace(run, outcome=Outcome.RUNNING)) == "Running"
+    nothing = dataclasses.replace(run.measured, decode_tps=None)
+    assert decode_words(dataclasses.replace(run, measured=nothing)) == "–"
+    LanguageSwitch(qapp).choose(LanguageChoice.ZH_CN)
+    assert "专家层" in settings_words(run)
