@@ -111,5 +111,9 @@ def test_words_of_outcomes(qapp, services):
     assert outcome_words(dataclasses.replace(run, outcome=Outcome.RUNNING)) == "Running"
     nothing = dataclasses.replace(run.measured, decode_tps=None)
     assert decode_words(dataclasses.replace(run, measured=nothing)) == "–"
-    LanguageSwitch(qapp).choose(LanguageChoice.ZH_CN)
-    assert "专家层" in settings_words(run)
+    switch = LanguageSwitch(qapp)
+    switch.choose(LanguageChoice.ZH_CN)
+    try:
+        assert "专家层" in settings_words(run)
+    finally:
+        switch.choose(LanguageChoice.EN)
