@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kimi_desktop import __version__
 from kimi_desktop.base.errors import ErrorCode, KimiError, SettingsError
@@ -19,6 +20,9 @@ from kimi_desktop.base.messages import Language, describe_error, message, system
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import LanguageChoice, SettingsStore
 from kimi_desktop.planner.plan_types import Profile
+
+if TYPE_CHECKING:
+    from kimi_desktop.downloads.remote_models import RemoteModels
 
 INTERRUPTED = 130
 SERVER_ENGINES = ("vllm", "sglang")
@@ -218,9 +222,18 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
     return 0
 
 
+def _remote_models(paths: AppPaths) -> RemoteModels:
+    """Models on the hubs, with the user's tokens."""
+    from kimi_desktop.downloads.hubs.hub import HubClient  # noqa: PLC0415
+    from kimi_desktop.downloads.hubs.tokens import TokenStore  # noqa: PLC0415
+    from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
+    from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
+
+    return RemoteModels(kv_bytes_per_token, HubClient(TokenStore(paths.config).value_of))
+
+
 def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
     from kimi_desktop.backends.learned import LearnedSpeeds  # noqa: PLC0415
-    from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
     from kimi_desktop.engine_questions import ask_loads, exact_checker  # noqa: PLC0415
     from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
     from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
@@ -253,7 +266,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         library,
         library.scan(folders),
         shipped_catalogue(),
-        RemoteModels(kv_bytes_per_token),
+        _remote_models(paths),
         machine,
     )
     tell_asking(options.model, language)
@@ -285,12 +298,10 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
 
 
 def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
-    from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
     from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
     from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
     from kimi_desktop.machine.probe import look  # noqa: PLC0415
     from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
-    from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
     from kimi_desktop.planner.vllm_search import check_wishes  # noqa: PLC0415
     from kimi_desktop.planner.vllm_types import (  # noqa: PLC0415
         ServerEngine,
@@ -311,7 +322,7 @@ def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Languag
     folders = [paths.default_models_folder, *_added_folders(paths)]
     machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
     tell_asking(options.model, language)
-    target = find_served(options.model, shipped_catalogue(), RemoteModels(kv_bytes_per_token))
+    target = find_served(options.model, shipped_catalogue(), _remote_models(paths))
     write_server_plan(target, machine, wishes, language, sys.stdout, json_output=options.json)
     return 0
 

@@ -138,6 +138,14 @@
         <translation>按 32K 词元上下文、2,048 词元提示词估算；读取文件头之后，“规划”页会给出精确数字。</translation>
     </message>
     <message>
+        <source>These figures use your GPUs; the engine that is chosen does not.</source>
+        <translation>这些数字按使用 GPU 计算，而当前选择的引擎不使用 GPU。</translation>
+    </message>
+    <message>
+        <source>Choose a llama-server built for them in Settings to get this speed.</source>
+        <translation>要达到这样的速度，请在“设置”中选择支持 GPU 的 llama-server。</translation>
+    </message>
+    <message>
         <source>No model of the family fits into the memory of this machine.</source>
         <translation>本机内存放不下该系列的任何模型。</translation>
     </message>

@@ -198,6 +198,17 @@ def test_what_runs_here_is_told_before_a_download(qtbot, wizard, services):
     assert wizard.next_button.text() == "Next: first model"
 
 
+def test_an_engine_that_leaves_the_gpus_alone_is_told(qtbot, wizard, services):
+    services.machine.set_machine(scripted_data.two_gpu_box())
+    wizard.show_step(RUNS)
+    step = runs_step(wizard)
+    qtbot.waitUntil(lambda: bool(step.rows))
+    assert not step.engine_note.isVisible()
+    services.discover.no_gpu_engine = True
+    step.enter()
+    qtbot.waitUntil(step.engine_note.isVisible)
+
+
 def test_what_does_not_fit_is_shown_on_request(qtbot, wizard, services):
     services.machine.set_machine(scripted_data.cpu_only_box())
     wizard.show_step(RUNS)

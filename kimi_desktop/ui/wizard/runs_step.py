@@ -15,7 +15,7 @@ from kimi_desktop.ui.offer_row import OfferRow, offer_head
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
 from kimi_desktop.ui.widgets.card import Card, Divider
 from kimi_desktop.ui.widgets.label import Label
-from kimi_desktop.ui.widgets.message_bar import EmptyState
+from kimi_desktop.ui.widgets.message_bar import EmptyState, MessageBar
 from kimi_desktop.ui.wizard.step import Step
 
 FITTING = (Use.GOOD, Use.SLOW, Use.TIGHT)
@@ -33,6 +33,8 @@ class RunsStep(Step):
         self._holder = QWidget()
         self._place = QVBoxLayout(self._holder)
         self._place.setContentsMargins(0, 0, 0, 0)
+        self.engine_note = MessageBar("warn")
+        self.engine_note.hide()
         self.nothing = EmptyState("models")
         self.more = Button(kind=ButtonKind.QUIET)
         self.more.clicked.connect(self._show_rest)
@@ -42,6 +44,7 @@ class RunsStep(Step):
         foot.addWidget(self._foot, 1)
         foot.addWidget(self.more)
         self.body.addWidget(self._intro)
+        self.body.addWidget(self.engine_note)
         self.body.addWidget(self.nothing)
         self.body.addWidget(self._holder)
         self.body.addLayout(foot)
@@ -74,6 +77,10 @@ class RunsStep(Step):
                 "Estimated for a context of 32K tokens and a prompt of 2,048; once a file’s "
                 "header is read, Plan says it exactly."
             )
+        )
+        self.engine_note.show_message(
+            self.tr("These figures use your GPUs; the engine that is chosen does not."),
+            self.tr("Choose a llama-server built for them in Settings to get this speed."),
         )
         self._show()
 
@@ -109,6 +116,8 @@ class RunsStep(Step):
         self.nothing.setVisible(not shown)
         self._holder.setVisible(bool(shown))
         self._foot.setVisible(bool(shown))
+        lacks = bool(shown) and self.bridge.services.discover.lacks_gpu_engine
+        self.engine_note.setVisible(lacks)
         self.more.setVisible(bool(rest))
         self.more.setText(
             self.tr("Hide what does not fit")

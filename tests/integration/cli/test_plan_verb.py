@@ -15,6 +15,7 @@ import pytest
 
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.downloads.hubs.tokens import TokenStore
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.probe import look
 from kimi_desktop.planner.speed_types import FinishedRun
@@ -22,6 +23,7 @@ from tests.support.gguf_files import llama_metadata, write_model
 from tests.support.hf_shapes import hub_checkpoint, kimi_k25, write_checkpoint
 from tests.support.hub.content import HubFile
 from tests.support.hub.large_models import split_model
+from tests.support.hub.repos import Account
 from tests.support.hub.server import LocalHub
 from tests.support.speeds import hybrid
 from tests.support.tiny_kimi import make_tiny_kimi
@@ -127,6 +129,25 @@ def test_what_this_machine_taught_is_for_this_machine(
     other = run(paths, nobody, *arguments, "--machine", str(machine_file(tmp_path)))
     assert other.returncode == 0, other.stderr
     assert told not in other.stdout
+
+
+def test_a_private_repository_is_planned_with_the_users_token(
+    paths: AppPaths, tmp_path: Path
+) -> None:
+    file = dataclasses.replace(split_model("kimi-linear-48b.q4_k_m", 1)[0], path="Mine-Q4_K_M.gguf")
+    arguments = ("team/mine", "--machine", str(machine_file(tmp_path)), "--json")
+    with LocalHub("team/mine", [file]) as hub:
+        hub.repos[0].private = True
+        hub.accounts["hf_secret"] = Account("somebody", frozenset({"team/mine"}))
+        stranger = run(paths, hub.endpoint, *arguments)
+        assert stranger.returncode == 1
+        assert "team/mine" in stranger.stderr
+        TokenStore(paths.config, find_keyring=lambda: None).save(
+            hub.endpoint, "hf_secret", in_file=True
+        )
+        done = run(paths, hub.endpoint, *arguments)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["exact"] is True
 
 
 @pytest.mark.parametrize(
