@@ -26,6 +26,7 @@ from kimi_desktop.ui.instance import SingleInstance
 from kimi_desktop.ui.main_window import MainWindow
 from kimi_desktop.ui.pages import standard_pages
 from kimi_desktop.ui.shell import Shell
+from kimi_desktop.ui.trash import move_to_trash
 
 
 class DesktopApp(QObject):
@@ -60,7 +61,7 @@ class RunningApp:
         log_to_file(paths.logs)
         self._faults = FaultReporter(paths.logs)
         self._faults.install()
-        self._app = DesktopApp(qt, Core(paths), shell)
+        self._app = DesktopApp(qt, Core(paths, trash=move_to_trash), shell)
         window = self._app.window
         self._faults.unexpected.connect(window.show_unexpected)
         instance.raise_requested.connect(lambda: _raise(shell))

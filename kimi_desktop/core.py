@@ -18,7 +18,7 @@ from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.probe import find_llama_server
 from kimi_desktop.backends.service import LlamaEngineService
-from kimi_desktop.backends.types import EngineKind, LoadSettings
+from kimi_desktop.backends.types import EngineKind, EngineState, LoadSettings
 from kimi_desktop.base.errors import PlanError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
@@ -36,6 +36,8 @@ from kimi_desktop.diagnosis.failure import Pricing
 from kimi_desktop.diagnosis.service import Diagnoses
 from kimi_desktop.diagnosis.types import FailureRead
 from kimi_desktop.downloads.discover import Discover
+from kimi_desktop.downloads.keeping.service import Keeper
+from kimi_desktop.downloads.keeping.types import Trash
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.learning import LEAST_PROMPT, kept_tokens, run_of
@@ -118,7 +120,8 @@ class Core:
     Building touches the settings and the chat database only; everything slower is in ``start``.
     """
 
-    def __init__(self, paths: AppPaths) -> None:
+    def __init__(self, paths: AppPaths, *, trash: Trash | None = None) -> None:
+        """``trash``: the system's; only the window has one."""
         self.paths = paths
         self.bus = EventBus()
         self.store = SettingsStore(paths.settings_file)
@@ -181,6 +184,15 @@ class Core:
             self.engine,
             lambda: answer_settings(self.store.settings.chat, self.engine.status.settings),
         )
+        self.keeper = Keeper(
+            self.io,
+            self.bus,
+            self.store,
+            self.models,
+            in_use=self._is_loaded,
+            renamed=self.chats.rename_model,
+            trash=trash,
+        )
         self._engine_then: Sample | None = None
         """What our engine held when the machine was last looked at."""
         self.monitor = MonitorService(self.io, self.bus, self._gpus)
@@ -212,6 +224,7 @@ class Core:
             self._leave_bus()
             self.diagnosis.close()
             for name, end in (
+                ("keeper", self.keeper.close),
                 ("chats", self.chats.close),
                 ("serve", self.serve.close),
                 ("engine", self.engine.close),
@@ -229,6 +242,14 @@ class Core:
         """The files that a disk can be measured with, the largest first."""
         models = sorted(self.models.models, key=lambda model: -model.size_bytes)
         return tuple(model.path for model in models)
+
+    def _is_loaded(self, model: LocalModel) -> bool:
+        """The engine has it, or is about to."""
+        status = self.engine.status
+        idle = (EngineState.STOPPED, EngineState.FAILED)
+        if status.settings is None or status.state in idle:
+            return False
+        return status.settings.model_path == model.path
 
     def _has_gpu_engine(self) -> bool:
         """What a start would start uses the GPUs."""

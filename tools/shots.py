@@ -50,6 +50,7 @@ from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
 from kimi_desktop.base.errors import BackendError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
 from kimi_desktop.machine.types import Machine  # noqa: E402
+from kimi_desktop.models.hash_record import Verified, Witness  # noqa: E402
 from kimi_desktop.planner.types import ExactCheck  # noqa: E402
 from kimi_desktop.ui.bridge import Bridge  # noqa: E402
 from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
@@ -221,6 +222,50 @@ def shoot_discover(studio: Studio, look: Look) -> None:
             studio.take(window, name, look)
 
 
+def _full_library(services: ScriptedServices) -> None:
+    """Rows of every kind: verified, a checkpoint, a projector, a drive that is gone."""
+    folder = services.models.folders[0]
+    away = Path("/media/ada/archive")
+    first, *others = services.models.models
+    verified = Verified(scripted_data.NOW - 9 * 86_400, Witness.LISTING)
+    services.models.folders = (folder, away)
+    services.models.missing_folders = (away,)
+    services.models.set_models(
+        dataclasses.replace(first, verified=verified),
+        *(dataclasses.replace(m, verified=verified) if m.is_startable else m for m in others),
+        scripted_data.checkpoint_model(folder),
+        scripted_data.missing_model(away),
+        scripted_data.projector_model(folder),
+    )
+    chats = services.chats.chats()
+    services.chats.answered[first.id] = tuple(chat.id for chat in chats)
+
+
+def shoot_library(studio: Studio, look: Look) -> None:
+    """The library with rows of every kind, and what is asked about one of them."""
+    for name in ("library", "library-moving", "library-remove", "library-move"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        _full_library(services)
+        with studio.window(services, look, "models") as (window, _):
+            page = window.page("models")
+            assert isinstance(page, ModelsPage)
+            model = services.models.models[0]
+            page.library.table.select(model.id)
+            if name == "library-moving":
+                services.desk.hold.add("keeper.move")
+                page.shelf.start_move(model, Path("/mnt/archive/models"))
+                for done in range(1, 40):
+                    services.keeper.progress(model, done * 10**9, done * 6 * 10**8)
+                    studio.settle(0.05)
+            elif name == "library-remove":
+                page.shelf.remove(model)
+            elif name == "library-move":
+                page.shelf.move(model)
+            studio.take(window, name, look)
+
+
 def _eight_gpus() -> Machine:
     """A server with unequal cards, one of them too small to help."""
     box = scripted_data.two_gpu_box()
@@ -380,6 +425,7 @@ def main(wanted: list[str]) -> int:
         studio.theme.choose(look.theme)
         studio.language.choose(look.language)
         shoot_pages(studio, look)
+        shoot_library(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

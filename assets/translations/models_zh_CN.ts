@@ -16,6 +16,18 @@
         <translation>复制路径</translation>
     </message>
     <message>
+        <source>Move…</source>
+        <translation>移动…</translation>
+    </message>
+    <message>
+        <source>Move to another folder</source>
+        <translation>移动到其他文件夹</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>删除…</translation>
+    </message>
+    <message>
         <source>Comes with</source>
         <translation>附带文件</translation>
     </message>
@@ -294,6 +306,14 @@
         <translation>复制路径</translation>
     </message>
     <message>
+        <source>Move to another folder…</source>
+        <translation>移动到其他文件夹…</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>删除…</translation>
+    </message>
+    <message>
         <source>Sort by</source>
         <translation>排序方式</translation>
     </message>
@@ -413,6 +433,25 @@
     <message>
         <source>closed</source>
         <translation>已折叠</translation>
+    </message>
+</context>
+<context>
+    <name>ModelChats</name>
+    <message>
+        <source>Used in {count} chats</source>
+        <translation>用于 {count} 个对话</translation>
+    </message>
+    <message>
+        <source>Used in one chat</source>
+        <translation>用于 1 个对话</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>and {count} more</source>
+        <translation>还有 {count} 个</translation>
     </message>
 </context>
 <context>
@@ -542,6 +581,53 @@
     </message>
 </context>
 <context>
+    <name>MoveSheet</name>
+    <message>
+        <source>Move {name}, {size}</source>
+        <translation>移动 {name}（{size}）</translation>
+    </message>
+    <message>
+        <source>Every file is copied, read back from the new drive and compared by SHA-256. Only then the old files are removed.</source>
+        <translation>每个文件都会复制到新磁盘，再读回并以 SHA-256 校验，全部一致后才删除原文件。</translation>
+    </message>
+    <message>
+        <source>Another folder…</source>
+        <translation>其他文件夹…</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Move</source>
+        <translation>移动</translation>
+    </message>
+    <message>
+        <source>{size} free</source>
+        <translation>剩余 {size}</translation>
+    </message>
+    <message>
+        <source>Cannot be written.</source>
+        <translation>无法写入。</translation>
+    </message>
+    <message>
+        <source>On the same drive: done at once, nothing is copied.</source>
+        <translation>在同一磁盘上：立即完成，无需复制。</translation>
+    </message>
+    <message>
+        <source>Not enough space for this model.</source>
+        <translation>空间不足，放不下该模型。</translation>
+    </message>
+    <message>
+        <source>On another drive.</source>
+        <translation>在另一块磁盘上。</translation>
+    </message>
+    <message>
+        <source>Move to which folder?</source>
+        <translation>移动到哪个文件夹？</translation>
+    </message>
+</context>
+<context>
     <name>OfferCard</name>
     <message>
         <source>Checking every byte (SHA-256)</source>
@@ -588,6 +674,73 @@
     </message>
 </context>
 <context>
+    <name>RemoveSheet</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Delete {name} for good?</source>
+        <translation>彻底删除 {name}？</translation>
+    </message>
+    <message>
+        <source>Delete for good</source>
+        <translation>彻底删除</translation>
+    </message>
+    <message>
+        <source>Move {name} to the trash?</source>
+        <translation>将 {name} 移到回收站？</translation>
+    </message>
+    <message>
+        <source>Move to trash</source>
+        <translation>移到回收站</translation>
+    </message>
+    <message>
+        <source>Looking at its files</source>
+        <translation>正在查看其文件</translation>
+    </message>
+    <message>
+        <source>{names} goes with it.</source>
+        <translation>{names} 会一并移除。</translation>
+    </message>
+    <message>
+        <source>It answered in one chat, which stays.</source>
+        <translation>它曾在 1 个对话中回答，该对话会保留。</translation>
+    </message>
+    <message>
+        <source>It answered in {count} chats. They stay.</source>
+        <translation>它曾在 {count} 个对话中回答，这些对话会保留。</translation>
+    </message>
+    <message>
+        <source>One file, {size}.</source>
+        <translation>1 个文件，{size}。</translation>
+    </message>
+    <message>
+        <source>{count} files, {size}.</source>
+        <translation>{count} 个文件，{size}。</translation>
+    </message>
+    <message>
+        <source>It frees no space: another program has the same files under other names.</source>
+        <translation>不会释放空间：其他程序以别的名称使用着同样的文件。</translation>
+    </message>
+    <message>
+        <source>It frees {size}; the rest belongs to another program, too.</source>
+        <translation>可释放 {size}；其余部分其他程序也在使用。</translation>
+    </message>
+    <message>
+        <source>It frees {size} when the trash is emptied; the rest belongs to another program, too.</source>
+        <translation>清空回收站后可释放 {size}；其余部分其他程序也在使用。</translation>
+    </message>
+    <message>
+        <source>It frees {size} at once.</source>
+        <translation>立即释放 {size}。</translation>
+    </message>
+    <message>
+        <source>It frees {size} when the trash is emptied.</source>
+        <translation>清空回收站后释放 {size}。</translation>
+    </message>
+</context>
+<context>
     <name>ResultRow</name>
     <message>
         <source>{count} downloads</source>
@@ -600,6 +753,44 @@
     <message>
         <source>terms to accept first</source>
         <translation>需先接受条款</translation>
+    </message>
+</context>
+<context>
+    <name>ShelfActions</name>
+    <message>
+        <source>{name} is deleted; {size} are free again.</source>
+        <translation>{name} 已删除，释放了 {size}。</translation>
+    </message>
+    <message>
+        <source>{name} is in the trash.</source>
+        <translation>{name} 已移到回收站。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>{name} is back.</source>
+        <translation>{name} 已恢复。</translation>
+    </message>
+    <message>
+        <source>Moving {name} to {folder}: copied, read back, compared</source>
+        <translation>正在将 {name} 移动到 {folder}：复制、读回、校验</translation>
+    </message>
+    <message>
+        <source>The model is in {folder} now.</source>
+        <translation>模型现在位于 {folder}。</translation>
+    </message>
+    <message>
+        <source>The model is in {folder} now, every byte compared.</source>
+        <translation>模型现在位于 {folder}，已逐字节校验。</translation>
+    </message>
+</context>
+<context>
+    <name>TaskCard</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
     </message>
 </context>
 <context>

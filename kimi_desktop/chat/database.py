@@ -53,6 +53,10 @@ MIGRATIONS: Sequence[str] = (
     );
     CREATE INDEX messages_of_chat ON messages (chat_id);
     """,
+    """
+    ALTER TABLE messages ADD COLUMN model TEXT NOT NULL DEFAULT '';
+    CREATE INDEX messages_of_model ON messages (model, chat_id) WHERE model <> '';
+    """,
 )
 """Script n leads from schema n to n + 1; a file without our tables has schema 0."""
 
@@ -90,6 +94,8 @@ class MessageRecord:
     created_at: float = 0.0
     shown: bool = True
     """The version that is visible among its siblings."""
+    model: str = ""
+    """Id of the local model that answered; "" = not known, or no answer."""
 
 
 class ChatDatabase:
@@ -157,6 +163,23 @@ class ChatDatabase:
             argument = "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
         return self._read(lambda db: {row[0] for row in db.execute(query, (argument,))})
 
+    def chats_by_model(self) -> dict[str, set[int]]:
+        """Which models answered in which chats."""
+        query = "SELECT DISTINCT model, chat_id FROM messages WHERE model <> ''"
+
+        def ask(db: sqlite3.Connection) -> dict[str, set[int]]:
+            found: dict[str, set[int]] = {}
+            for model, chat_id in db.execute(query):
+                found.setdefault(model, set()).add(chat_id)
+            return found
+
+        return self._read(ask)
+
+    def rename_model(self, old: str, new: str) -> None:
+        """The model has another id now."""
+        with self._writing, self._typed(), _transaction(self._writer) as db:
+            db.execute("UPDATE messages SET model = ? WHERE model = ?", (new, old))
+
     def write(self, chats: Iterable[ChatRecord], messages: Iterable[MessageRecord]) -> None:
         """Insert or replace rows, all or nothing. Writing a row twice is harmless."""
         with self._writing, self._typed(), _transaction(self._writer) as db:
@@ -177,7 +200,7 @@ class ChatDatabase:
             for message in messages:
                 db.execute(
                     f"INSERT OR REPLACE INTO messages ({MESSAGE_COLUMNS}) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     _row(message),
                 )
                 # An open answer is written every second: only its last version is indexed.
@@ -284,7 +307,13 @@ def has_trigrams() -> bool:
 
 
 CHAT_COLUMNS = "id, title, created_at, updated_at, deleted_at"
-MESSAGE_COLUMNS = "id, chat_id, parent_id, role, text, reasoning, finish, stats, created_at, shown"
+OLD_MESSAGE_COLUMNS = (
+    "id, chat_id, parent_id, role, text, reasoning, finish, stats, created_at, shown, ''"
+)
+"""Of a file of the first schema that could not be migrated."""
+MESSAGE_COLUMNS = (
+    "id, chat_id, parent_id, role, text, reasoning, finish, stats, created_at, shown, model"
+)
 
 
 def _connect(file: Path) -> sqlite3.Connection:
@@ -346,12 +375,14 @@ def _row(message: MessageRecord) -> tuple[Any, ...]:
         stats,
         message.created_at,
         int(message.shown),
+        message.model,
     )
 
 
 def records(rows: Iterable[Sequence[Any]]) -> Iterator[MessageRecord]:
     """Rows of ``MESSAGE_COLUMNS``; those with values that are not ours are passed over."""
-    for number, chat_id, parent_id, role, text, reasoning, finish, stats, at, shown in rows:
+    for row in rows:
+        number, chat_id, parent_id, role, text, reasoning, finish, stats, at, shown, model = row
         try:
             yield MessageRecord(
                 number,
@@ -364,6 +395,7 @@ def records(rows: Iterable[Sequence[Any]]) -> Iterator[MessageRecord]:
                 _stats(json.loads(stats)) if stats else None,
                 at,
                 bool(shown),
+                model,
             )
         except ValueError:
             log.warning("message %s has values that are not ours", number)

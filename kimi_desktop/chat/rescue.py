@@ -17,6 +17,7 @@ from typing import Any
 from kimi_desktop.chat.database import (
     CHAT_COLUMNS,
     MESSAGE_COLUMNS,
+    OLD_MESSAGE_COLUMNS,
     ChatRecord,
     MessageRecord,
     records,
@@ -58,9 +59,12 @@ def read_rows(file: Path) -> tuple[list[ChatRecord], list[MessageRecord]]:
     for order in ("ASC", "DESC"):
         for row in _readable(file, f"SELECT {CHAT_COLUMNS} FROM chats ORDER BY id {order}"):
             chats[row[0]] = ChatRecord(*row)
-        query = f"SELECT {MESSAGE_COLUMNS} FROM messages ORDER BY id {order}"
-        for message in records(_readable(file, query)):
-            messages[message.id] = message
+        for columns in (MESSAGE_COLUMNS, OLD_MESSAGE_COLUMNS):
+            query = f"SELECT {columns} FROM messages ORDER BY id {order}"
+            found = {message.id: message for message in records(_readable(file, query))}
+            messages |= found
+            if found:
+                break
     for message in messages.values():  # a chat whose own row is lost
         at = message.created_at
         chats.setdefault(message.chat_id, ChatRecord(message.chat_id, "", at, at))

@@ -149,6 +149,15 @@ class ChatService:
         """The chats whose title or text has ``query``, newest first."""
         return self._store.chats(query)
 
+    def chats_of(self, model_id: str) -> tuple[ChatSummary, ...]:
+        """The chats in which a local model answered, newest first."""
+        return self._store.chats_of(model_id)
+
+    def rename_model(self, old_id: str, new_id: str) -> None:
+        """A model was moved: what it answered is still its own. Blocking (pool)."""
+        self._store.rename_model(old_id, new_id)
+        self._wake()
+
     def messages(self, chat_id: int) -> tuple[Message, ...]:
         """The visible messages of a chat, oldest first; none where they cannot be read."""
         try:
@@ -331,6 +340,8 @@ class ChatService:
         asked = [message for message in path if message.id != answer.message.id]
         load = self._engine.status.settings
         context = load.context // max(load.n_parallel, 1) if load is not None else None
+        if load is not None:
+            self._store.update(answer.chat_id, answer.message.id, model=str(load.model_path))
         self._engine.set_generating(True)
         try:
             ended = await session.run(build_request(asked, self._settings()), context)

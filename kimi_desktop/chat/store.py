@@ -91,6 +91,34 @@ class ChatStore:
                 for chat in alive
             )
 
+    def chats_of(self, model: str) -> tuple[ChatSummary, ...]:
+        """Those in which a model answered, newest first."""
+        with self._lock:
+            found = set()
+            if self._database is not None:
+                try:
+                    found = self._database.chats_by_model().get(model, set())
+                except ChatError as error:
+                    self._failed(error, self._database)
+            for number, chat in self._chats.items():
+                if any(record.model == model for record in (chat.messages or {}).values()):
+                    found.add(number)
+            return tuple(chat for chat in self.chats() if chat.id in found)
+
+    def rename_model(self, old: str, new: str) -> None:
+        """A model has another id now: what it answered is still its own. Blocking (pool)."""
+        with self._lock:
+            for chat in self._chats.values():
+                for record in list((chat.messages or {}).values()):
+                    if record.model == old:
+                        self._put(replace(record, model=new))
+            database = self._database
+        if database is not None:
+            try:
+                database.rename_model(old, new)
+            except ChatError as error:
+                self._failed(error, database)
+
     def messages(self, chat_id: int) -> tuple[Message, ...]:
         """The visible path, oldest first.
 
@@ -165,7 +193,7 @@ class ChatStore:
             return self.message(chat_id, wanted.id)
 
     def update(self, chat_id: int, message_id: int, **changes: Any) -> None:  # noqa: ANN401
-        """Change fields of a message (``text``, ``reasoning``, ``finish``, ``stats``)."""
+        """Change fields of a message (``text``, ``finish``, ``model`` ...)."""
         with self._lock:
             self._put(replace(self._record(chat_id, message_id), **changes))
 

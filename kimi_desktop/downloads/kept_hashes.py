@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from kimi_desktop.base.files import write_atomically
 from kimi_desktop.downloads.types import Source, source_from
 from kimi_desktop.models.hash_record import HASHES_FILE as HASHES_FILE  # noqa: PLC0414
-from kimi_desktop.models.hash_record import Witness
+from kimi_desktop.models.hash_record import LEVELS, Witness
 
 _DIGEST_BYTES = 32
 
@@ -64,9 +64,33 @@ def keep_hashes(folder: Path, new: Mapping[str, KeptHash]) -> None:
     kept = {**known, **new}
     if kept == known:
         return
+    _write(folder, kept)
+
+
+def drop_hashes(folder: Path, targets: Iterable[str]) -> None:
+    """Forget some files; the record goes with the last of them."""
+    gone = set(targets)
+    known = read_hashes(folder)
+    kept = {target: one for target, one in known.items() if target not in gone}
+    if not kept:
+        with suppress(OSError):
+            (folder / HASHES_FILE).unlink()
+    elif len(kept) < len(known):
+        _write(folder, kept)
+
+
+def find_record(path: Path) -> tuple[Path, str] | None:
+    """The folder whose record may know a file (or a folder within it), and its target there."""
+    for folder in list(path.parents)[: LEVELS + 1]:
+        if (folder / HASHES_FILE).is_file():
+            return folder, path.relative_to(folder).as_posix()
+    return None
+
+
+def _write(folder: Path, hashes: Mapping[str, KeptHash]) -> None:
     content = {
         "version": 1,
-        "files": {target: _to_json(one) for target, one in sorted(kept.items())},
+        "files": {target: _to_json(one) for target, one in sorted(hashes.items())},
     }
     with suppress(OSError):
         write_atomically(folder / HASHES_FILE, json.dumps(content, indent=1) + "\n")

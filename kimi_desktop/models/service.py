@@ -94,6 +94,18 @@ class LocalModels:
         """Read the folders again."""
         return self._io.submit(self._scan)
 
+    async def look_again(self) -> tuple[LocalModel, ...]:
+        """Scan and tell; on the IO thread."""
+        return await self._scan()
+
+    def look_into(self, folder: Path) -> None:
+        """One more folder from the next scan on. Blocking (pool).
+
+        Raises:
+            SettingsError: it holds until the app is closed.
+        """
+        self._store.update(_with_folders(lambda folders: _joined(folders, folder)))
+
     def freshen(self) -> None:
         """Look again unless it was just done; tells only when something is different."""
         now = time.monotonic()
@@ -108,8 +120,7 @@ class LocalModels:
         The operation ends with SettingsError when the choice cannot be saved; it holds until the
         app is closed.
         """
-        chosen = str(folder.expanduser().absolute())
-        return self._change_folders(lambda folders: tuple(dict.fromkeys((*folders, chosen))))
+        return self._change_folders(lambda folders: _joined(folders, folder))
 
     def remove_folder(self, folder: Path) -> Operation[tuple[LocalModel, ...]]:
         """Forget a folder (its files stay) and scan."""
@@ -134,14 +145,9 @@ class LocalModels:
     def _change_folders(
         self, change: Callable[[tuple[str, ...]], tuple[str, ...]]
     ) -> Operation[tuple[LocalModel, ...]]:
-        def apply(settings: Settings) -> Settings:
-            folders = change(settings.models.folders)
-            models = dataclasses.replace(settings.models, folders=folders)
-            return dataclasses.replace(settings, models=models)
-
         async def run() -> tuple[LocalModel, ...]:
             try:
-                await self._io.in_pool(self._store.update, apply)
+                await self._io.in_pool(self._store.update, _with_folders(change))
             finally:
                 models = await self._scan()
             return models
@@ -229,3 +235,17 @@ class LocalModels:
 
     def _progressed(self, done_bytes: int, total_bytes: int, phase: str) -> None:
         self._bus.publish(StarterProgress(done_bytes, total_bytes, phase))
+
+
+def _with_folders(
+    change: Callable[[tuple[str, ...]], tuple[str, ...]],
+) -> Callable[[Settings], Settings]:
+    def apply(settings: Settings) -> Settings:
+        models = dataclasses.replace(settings.models, folders=change(settings.models.folders))
+        return dataclasses.replace(settings, models=models)
+
+    return apply
+
+
+def _joined(folders: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*folders, str(folder.expanduser().absolute()))))

@@ -33,6 +33,7 @@ from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.downloads.discover_types import SearchRow
+from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.run_types import RunRecord
@@ -113,6 +114,31 @@ class ModelService(Protocol):
 
     def fetch_first_chat(self) -> Operation[LocalModel]:
         """Download and prove the small instruct model from a hub (needs a network)."""
+
+
+class KeepService(Protocol):
+    """Models that are here: removed, restored, moved. Publishes MoveProgressed."""
+
+    def look_at_removal(self, model: LocalModel) -> Operation[Removal]:
+        """What removing a model would do, and what the drive would get back."""
+
+    def remove(self, removal: Removal) -> Operation[Removed]:
+        """Put it into the trash; fails with MODEL_NO_TRASH where there is none."""
+
+    def remove_for_good(self, removal: Removal) -> Operation[Removed]:
+        """Delete it."""
+
+    def restore(self, removed: Removed) -> Operation[None]:
+        """Bring it back from the trash."""
+
+    def places(self, model: LocalModel) -> Operation[tuple[MovePlace, ...]]:
+        """The other folders of the library, and whether the model fits there."""
+
+    def look_at_place(self, model: LocalModel, folder: Path) -> Operation[MovePlace]:
+        """The same of any folder."""
+
+    def move(self, model: LocalModel, folder: Path) -> Operation[Moved]:
+        """Move it, proven, with what belongs to it alone; a new folder joins the library."""
 
 
 class DiscoverService(Protocol):
@@ -278,6 +304,9 @@ class ChatService(Protocol):
     def chats(self, query: str = "") -> tuple[ChatSummary, ...]:
         """The chats whose title or text has ``query``, newest first."""
 
+    def chats_of(self, model_id: str) -> tuple[ChatSummary, ...]:
+        """The chats in which a local model answered, newest first."""
+
     def messages(self, chat_id: int) -> tuple[Message, ...]:
         """The visible messages of a chat, oldest first (the open answer included)."""
 
@@ -397,6 +426,10 @@ class Services(Protocol):
     @property
     def models(self) -> ModelService:
         """The library."""
+
+    @property
+    def keeper(self) -> KeepService:
+        """What becomes of models that are here."""
 
     @property
     def discover(self) -> DiscoverService:

@@ -226,6 +226,8 @@ class MainWindow(QWidget):
         go.stop_wanted.connect(self.engine.stop)
         go.problem_met.connect(self._on_failed)
         go.note_made.connect(self.notices.show_note)
+        go.offer_made.connect(self.notices.show_offer)
+        go.overlay_wanted.connect(self.overlays.open_made)
         self.top_bar.picker_wanted.connect(self.overlays.open_picker)
         self.top_bar.start_wanted.connect(self.engine.start)
         self.top_bar.stop_wanted.connect(self.engine.stop)

@@ -29,6 +29,12 @@ def telling_names(models: Iterable[LocalModel]) -> Mapping[str, str]:
     return found
 
 
+def full_name(model: LocalModel) -> str:
+    """Name and quantization."""
+    quantization = model.facts.quantization if model.facts else ""
+    return f"{model.title} {quantization}".rstrip()
+
+
 def shortened(name: str) -> str:
     """A name for a narrow place: its middle goes, since names differ at their ends."""
     if len(name) <= SHORT:

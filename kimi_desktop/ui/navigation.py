@@ -6,7 +6,10 @@ react (Chat to ``chat_wanted``) connects in its constructor and is built before 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
 
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.operation import Cancelled
@@ -31,6 +34,8 @@ class Navigation(QObject):
     new_chat_wanted = Signal()
     problem_met = Signal(object)
     note_made = Signal(str)
+    offer_made = Signal(str, str, object)
+    overlay_wanted = Signal(object)
 
     def show_page(self, name: str) -> None:
         """Bring one of ``PAGES`` to the front.
@@ -92,6 +97,14 @@ class Navigation(QObject):
         """Say what went wrong and what to do, in a bar at the top. Cancelling is no news."""
         if not isinstance(error, Cancelled):
             self.problem_met.emit(error)
+
+    def offer(self, text: str, action: str, run: Callable[[], None]) -> None:
+        """Say something with one thing to do about it, such as undoing it."""
+        self.offer_made.emit(text, action, run)
+
+    def open_overlay(self, make: Callable[[QWidget], QWidget]) -> None:
+        """Lay an ``Overlay`` over the window; ``make`` gets the window."""
+        self.overlay_wanted.emit(make)
 
     def tell(self, text: str) -> None:
         """Say something good or neutral in a bar that goes away by itself."""

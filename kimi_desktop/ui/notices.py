@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -13,6 +15,7 @@ from kimi_desktop.ui.widgets.message_bar import MessageBar
 
 MOST = 3
 NOTE_MS = 6000
+OFFER_MS = 20_000
 
 
 class Notices(QWidget):
@@ -87,6 +90,22 @@ class Notices(QWidget):
         self._note.show_message(text)
         self.add(self._note)
         self._timer.start(NOTE_MS)
+
+    def show_offer(self, text: str, action: str, run: Callable[[], None]) -> None:
+        """A note with a button, for longer; the button closes it."""
+        self._drop_note()
+        bar = self._note = MessageBar("accent")
+        bar.show_message(text)
+        button = Button(action, small=True)
+
+        def take() -> None:
+            self.remove(bar)
+            run()
+
+        button.clicked.connect(take)
+        bar.add_button(button)
+        self.add(bar)
+        self._timer.start(OFFER_MS)
 
     def _drop_note(self) -> None:
         if self._note is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
 
 from kimi_desktop.ui.bridge import Bridge
 
@@ -36,6 +37,10 @@ class OverlayHost(QObject):
                 on_confirm=on_confirm,
             )
         )
+
+    def open_made(self, make: Callable[[QWidget], Overlay]) -> None:
+        """An overlay of a page's own."""
+        self._open(make(self._window))
 
     def open_picker(self) -> None:
         """Drop down the list of models."""

@@ -47,6 +47,8 @@ class ScriptedChats:
         self._queued: tuple[int, str] | None = None
         self.generating_chat: int | None = None
         self.clock = data.NOW
+        self.answered: dict[str, tuple[int, ...]] = {}
+        """Chats by the model that answered in them."""
 
     def next_id(self) -> int:
         """A fresh id."""
@@ -73,6 +75,9 @@ class ScriptedChats:
             or any(wanted in message.text.casefold() for message in self._messages[chat.id])
         ]
         return tuple(sorted(found, key=lambda chat: (-chat.updated_at, -chat.id)))
+
+    def chats_of(self, model_id: str) -> tuple[ChatSummary, ...]:
+        return tuple(chat for chat in self.chats() if chat.id in self.answered.get(model_id, ()))
 
     def messages(self, chat_id: int) -> tuple[Message, ...]:
         return tuple(self._messages[chat_id])

@@ -12,7 +12,7 @@ from typing import Any
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from kimi_desktop.machine.types import Cpu, Disk, DiskKind, Gpu, Machine, Memory
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, ModelState
+from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFacts, ModelFormat, ModelState
 from kimi_desktop.monitor.run_types import (
     Band,
     Outcome,
@@ -234,6 +234,23 @@ def checkpoint_model(folder: Path) -> LocalModel:
         ),
         problem=None,
         format=ModelFormat.SAFETENSORS,
+    )
+
+
+def projector_model(folder: Path) -> LocalModel:
+    """The part that sees images, beside the folders of the quantizations."""
+    path = folder / "mmproj-Kimi-K2.6-F16.gguf"
+    return LocalModel(
+        id=str(path),
+        path=path,
+        title=path.stem,
+        size_bytes=900_000_000,
+        parts_present=1,
+        parts_total=1,
+        state=ModelState.COMPANION,
+        facts=None,
+        problem=None,
+        companion=CompanionKind.PROJECTOR,
     )
 
 

@@ -23,6 +23,7 @@ from tests.support.scripted_desk import Desk
 from tests.support.scripted_diagnosis import ScriptedDiagnosis
 from tests.support.scripted_discover import ScriptedDiscover
 from tests.support.scripted_engine import ScriptedEngine
+from tests.support.scripted_keeper import ScriptedKeeper
 from tests.support.scripted_machine import (
     ScriptedMachine,
     ScriptedModels,
@@ -42,6 +43,7 @@ class ScriptedServices:
         self.store = SettingsStore(home / "config" / "settings.json")
         self.machine = ScriptedMachine(self.desk, self.bus, machine)
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
+        self.keeper = ScriptedKeeper(self.desk, self.bus, self.models)
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.plans = scripted_plans(self)

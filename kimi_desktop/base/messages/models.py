@@ -145,6 +145,78 @@ TEXTS: dict[str, Text] = {
         "Connect the drive: the model is back at the next look. Or forget the folder.",
         "请连接磁盘，下次查看时模型会重新出现；也可以移除该文件夹。",
     ),
+    "models.no_trash": Text(
+        "{path} cannot be put into the trash: {detail}.",
+        "无法将 {path} 移到回收站：{detail}。",
+    ),
+    "models.no_trash.next": Text(
+        "Network drives and some others have no trash. It can be deleted for good instead.",
+        "网络磁盘等位置没有回收站，可以改为彻底删除。",
+    ),
+    "models.not_removed": Text(
+        "{path} cannot be deleted: {detail}.",
+        "无法删除 {path}：{detail}。",
+    ),
+    "models.not_removed.next": Text(
+        "Check the permissions of its folder, and whether another program has it open.",
+        "请检查其文件夹的权限，以及是否有其他程序正在使用。",
+    ),
+    "models.not_restored": Text(
+        "{path} cannot be brought back: {detail}.",
+        "无法恢复 {path}：{detail}。",
+    ),
+    "models.not_restored.next": Text(
+        "Look into the system’s trash: what is still there can be put back from it.",
+        "请查看系统回收站，仍在其中的文件可以手动还原。",
+    ),
+    "models.not_moved": Text(
+        "The model could not be moved to {path}: {detail}.",
+        "无法将模型移动到 {path}：{detail}。",
+    ),
+    "models.not_moved.next": Text(
+        "It is whole where it was. Check the drive, then move it again: what was copied counts.",
+        "模型仍完整地留在原处。请检查磁盘后重试，已复制的部分仍有效。",
+    ),
+    "models.move_damaged": Text(
+        "{file} is damaged: its SHA-256 is {found}, not {expected} as when it was proven.",
+        "{file} 已损坏：SHA-256 为 {found}，而校验通过时为 {expected}。",
+    ),
+    "models.move_damaged.next": Text(
+        "It was not moved. Verify the model and have the bad part fetched again.",
+        "未移动该模型。请先校验模型，并重新获取损坏的部分。",
+    ),
+    "models.move_mismatch": Text(
+        "{path} does not give back what was written to it: {file} came out different.",
+        "写入 {path} 的内容读回时不一致：{file} 与原文件不同。",
+    ),
+    "models.move_mismatch.next": Text(
+        "The model is whole where it was. The drive may be failing: check it before you use it.",
+        "模型仍完整地留在原处。该磁盘可能有故障，请检查后再使用。",
+    ),
+    "models.name_taken": Text(
+        "{path} is there already, with other content.",
+        "{path} 已存在，且内容不同。",
+    ),
+    "models.name_taken.next": Text(
+        "Remove or rename it, or choose another folder.",
+        "请将其删除或改名，或选择其他文件夹。",
+    ),
+    "models.file_too_large": Text(
+        "The file system at {path} takes no file larger than {limit}; {file} has {size}.",
+        "{path} 所在的文件系统不支持大于 {limit} 的文件；{file} 为 {size}。",
+    ),
+    "models.file_too_large.next": Text(
+        "Choose a folder on another drive.",
+        "请选择其他磁盘上的文件夹。",
+    ),
+    "models.in_use": Text(
+        "{name} is loaded.",
+        "{name} 正在使用中。",
+    ),
+    "models.in_use.next": Text(
+        "Stop the engine first.",
+        "请先停止引擎。",
+    ),
     "models.no_gguf": Text(
         "{repo} has no GGUF file, which llama.cpp needs.",
         "{repo} 中没有 llama.cpp 所需的 GGUF 文件。",

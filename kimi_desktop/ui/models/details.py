@@ -20,6 +20,7 @@ from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, Model
 from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.models.library_table import RowAction
+from kimi_desktop.ui.models.model_chats import ModelChats
 from kimi_desktop.ui.models.rows import (
     Row,
     companion_sentence,
@@ -36,9 +37,10 @@ from kimi_desktop.ui.widgets.label import MEDIUM, SEMIBOLD, ElidedLabel, Label, 
 
 
 class DetailsPane(Surface):
-    """``wanted`` fires with an action and the model shown."""
+    """``wanted`` fires with an action and the model shown, ``chat_wanted`` with a chat's id."""
 
     wanted = Signal(object, object)
+    chat_wanted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, tone="panel", edges="l")
@@ -54,6 +56,10 @@ class DetailsPane(Surface):
         self.plan = Button(icon="plan")
         self.folder = Button(icon="folder", kind=ButtonKind.QUIET, small=True)
         self.copy = Button(icon="copy", kind=ButtonKind.QUIET, small=True)
+        self.move_button = Button(icon="disk", kind=ButtonKind.QUIET, small=True)
+        self.remove = Button(icon="trash", kind=ButtonKind.QUIET, small=True)
+        self.chats = ModelChats()
+        self.chats.chat_wanted.connect(self.chat_wanted)
         self._facts = QGridLayout()
         self._cells: list[tuple[Label, Label]] = []
         self._companions_title = Label(size=TextSize.SMALL, tone="muted")
@@ -66,6 +72,8 @@ class DetailsPane(Surface):
             (self.plan, RowAction.PLAN),
             (self.folder, RowAction.SHOW),
             (self.copy, RowAction.COPY),
+            (self.move_button, RowAction.MOVE),
+            (self.remove, RowAction.REMOVE),
         ):
             button.clicked.connect(lambda _=False, a=action: self._ask(a))
         self.retranslate()
@@ -76,6 +84,10 @@ class DetailsPane(Surface):
         self.setVisible(row is not None)
         if row is not None:
             self._show()
+
+    def shown_model(self) -> LocalModel | None:
+        """The model that is shown."""
+        return self._row.model if self._row else None
 
     def show_status(self, status: EngineStatus) -> None:
         """The engine's state changes the first button and the chip."""
@@ -92,6 +104,10 @@ class DetailsPane(Surface):
         self.plan.setText(self.tr("Open in Plan"))
         self.folder.setText(self.tr("Show in folder"))
         self.copy.setText(self.tr("Copy path"))
+        self.move_button.setText(self.tr("Move…"))
+        self.move_button.setAccessibleName(self.tr("Move to another folder"))
+        self.remove.setText(self.tr("Delete…"))
+        self.chats.retranslate()
         self._companions_title.setText(self.tr("Comes with"))
         self._path_title.setText(self.tr("Path"))
         self.path.setAccessibleName(self.tr("Path"))
@@ -101,15 +117,19 @@ class DetailsPane(Surface):
         self._facts.setHorizontalSpacing(12)
         self._facts.setVerticalSpacing(4)
         self._facts.setColumnStretch(1, 1)
-        line = _row(self.chip, self._quantization)
-        line.addWidget(self._note, 1)
+        under = _row(self.chip, self._quantization)
+        under.addWidget(self._note, 1)
         head = _column(4, self.title)
-        head.addLayout(line)
+        head.addLayout(under)
         buttons = _row(self.start, self.plan)
         buttons.addStretch(1)
-        small = _row(self.folder, self.copy, spacing=4)
-        small.addStretch(1)
-        small.setContentsMargins(-8, 0, 0, 0)  # the quiet buttons' icons in line with the rest
+        small = QVBoxLayout()
+        small.setSpacing(4)
+        for pair in ((self.folder, self.copy), (self.move_button, self.remove)):
+            line = _row(*pair, spacing=4)
+            line.addStretch(1)
+            line.setContentsMargins(-8, 0, 0, 0)  # the quiet buttons' icons in line with the rest
+            small.addLayout(line)
         inside = QWidget()
         layout = QVBoxLayout(inside)
         layout.setContentsMargins(16, 16, 16, 16)
@@ -120,6 +140,7 @@ class DetailsPane(Surface):
             buttons,
             self._facts,
             _column(2, self._companions_title, self._companions),
+            _column(2, self.chats),
             _column(2, self._path_title, self.path),
         ):
             layout.addLayout(part)
@@ -166,6 +187,10 @@ class DetailsPane(Surface):
 
     def _show_state(self, row: Row) -> None:
         ready = row.model.is_startable
+        gone = row.model.state is ModelState.MISSING
+        for button in (self.move_button, self.remove):
+            button.setVisible(not gone)
+            button.setEnabled(not is_running(row.model, self._status))
         running = is_running(row.model, self._status)
         self.chip.show_verdict(*state_of(row, self._status))
         self.start.setText(self.tr("Chat with it") if running else self.tr("Start"))

@@ -10,8 +10,8 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.units import format_file_size
+from kimi_desktop.models.companions import is_companion
 from kimi_desktop.models.types import LocalModel
-from kimi_desktop.ui.models.rows import is_companion
 from kimi_desktop.ui.theme import tokens
 from kimi_desktop.ui.tokens import RADIUS
 from kimi_desktop.ui.widgets.button import IconButton

@@ -41,6 +41,8 @@ class RowAction(Enum):
     PLAN = "plan"
     SHOW = "show"
     COPY = "copy"
+    MOVE = "move"
+    REMOVE = "remove"
 
 
 class _Heights(QStyledItemDelegate):
@@ -135,6 +137,8 @@ class LibraryTable(QTreeView):
             (RowAction.PLAN, self.tr("Open in Plan"), ready and row.model.facts is not None),
             (RowAction.SHOW, self.tr("Show in folder"), not is_gone),
             (RowAction.COPY, self.tr("Copy path"), True),
+            (RowAction.MOVE, self.tr("Move to another folder…"), not is_gone and not running),
+            (RowAction.REMOVE, self.tr("Delete…"), not is_gone and not running),
         ]
 
     def menu_for(self, row: Row) -> QMenu:
@@ -145,6 +149,8 @@ class LibraryTable(QTreeView):
             RowAction.PLAN: "plan",
             RowAction.SHOW: "folder",
             RowAction.COPY: "copy",
+            RowAction.MOVE: "disk",
+            RowAction.REMOVE: "trash",
         }
         for action, words, possible in self.actions_for(row):
             item = menu.addAction(icons.icon(names[action]), words)
@@ -221,8 +227,13 @@ class LibraryTable(QTreeView):
                     self.wanted.emit(RowAction.START, row.model)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter starts; the arrow keys move the cursor."""
+        """Enter starts, Delete asks; the arrow keys move the cursor."""
         row = self.current_row()
+        if event.key() == Qt.Key.Key_Delete and row is not None:
+            for action, _, possible in self.actions_for(row):
+                if action is RowAction.REMOVE and possible:
+                    self.wanted.emit(action, row.model)
+            return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row is not None:
             self.wanted.emit(RowAction.START, row.model)
             return

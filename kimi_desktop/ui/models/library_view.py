@@ -15,6 +15,7 @@ from kimi_desktop.ui.models.folders import FolderList
 from kimi_desktop.ui.models.library_table import LibraryTable
 from kimi_desktop.ui.models.offers import Offers
 from kimi_desktop.ui.models.rows import Row
+from kimi_desktop.ui.models.tasks import Tasks
 from kimi_desktop.ui.theme import tokens
 from kimi_desktop.ui.tokens import RADIUS
 from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
@@ -49,6 +50,7 @@ class LibraryView(QScrollArea):
         self.no_match = EmptyState()
         self.no_match.button.set_kind(ButtonKind.SECONDARY)
         self._frame = _Frame((self.table, self.nothing, self.no_match))
+        self.tasks = Tasks(bridge)
         self.offers = Offers(bridge)
         self.folders = FolderList()
         self._arrange()
@@ -117,6 +119,7 @@ class LibraryView(QScrollArea):
         layout.setContentsMargins(24, 12, 24, 24)
         layout.setSpacing(12)
         layout.addWidget(self.header)
+        layout.addWidget(self.tasks)
         layout.addWidget(self._frame, 1)
         layout.addWidget(self.offers)
         layout.addWidget(self.folders)

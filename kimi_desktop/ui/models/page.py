@@ -25,6 +25,8 @@ from kimi_desktop.backends.types import EngineStateChanged
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import format_file_size
+from kimi_desktop.chat.types import AnswerFinished, ChatListChanged
+from kimi_desktop.models.companions import is_companion
 from kimi_desktop.models.types import (
     LibraryChanged,
     LocalModel,
@@ -40,7 +42,8 @@ from kimi_desktop.ui.models.discover_view import DiscoverView
 from kimi_desktop.ui.models.drop import DropVeil, dropped_file, dropped_folders
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.library_view import LibraryView
-from kimi_desktop.ui.models.rows import Row, is_companion, is_running, rows_of
+from kimi_desktop.ui.models.rows import Row, is_running, rows_of
+from kimi_desktop.ui.models.shelf_actions import ShelfActions
 from kimi_desktop.ui.widgets.label import SEMIBOLD, Label, TextSize
 from kimi_desktop.ui.widgets.tabs import Tabs
 
@@ -60,6 +63,7 @@ class ModelsPage(QWidget):
         self.details = DetailsPane()
         self.veil = DropVeil(self)
         self.discover: DiscoverView | None = None
+        self.shelf = ShelfActions(bridge, self.library.tasks, self.library.table.select, self)
         self._title = Label(size=TextSize.TITLE, weight=SEMIBOLD)
         self.tabs = Tabs()
         self.tabs.chosen.connect(self.show_tab)
@@ -184,6 +188,8 @@ class ModelsPage(QWidget):
             RowAction.PLAN: self._plan,
             RowAction.SHOW: lambda one: self._open(one.path.parent),
             RowAction.COPY: self._copy,
+            RowAction.MOVE: self.shelf.move,
+            RowAction.REMOVE: self.shelf.remove,
         }[action](model)
 
     def _start(self, model: LocalModel) -> None:
@@ -242,6 +248,7 @@ class ModelsPage(QWidget):
         view.folders.forget_wanted.connect(self._forget)
         view.offers.finished.connect(self._on_offer_finished)
         self.details.wanted.connect(self.act)
+        self.details.chat_wanted.connect(self._bridge.navigation.open_chat)
         self._bridge.happened.connect(self._on_event)
 
     def _on_event(self, event: Event) -> None:
@@ -249,6 +256,8 @@ class ModelsPage(QWidget):
             self._take_library()
         elif isinstance(event, EngineStateChanged):
             self._take_status()
+        elif isinstance(event, ChatListChanged | AnswerFinished):
+            self._show_chats()
         elif isinstance(event, ScanProgressed) and self._scanning:
             text = self.tr("{done} of {total} models read")
             self.library.header.set_note(text.format(done=event.done, total=event.total))
@@ -257,6 +266,12 @@ class ModelsPage(QWidget):
 
     def _on_selected(self, row: Row | None) -> None:
         self.details.show_row(row)
+        self._show_chats()
+
+    def _show_chats(self) -> None:
+        model = self.details.shown_model()
+        chats = self._bridge.services.chats.chats_of(model.id) if model is not None else ()
+        self.details.chats.show_chats(chats)
 
     def _on_offer_finished(self, model: LocalModel) -> None:
         self.library.table.select(model.id)

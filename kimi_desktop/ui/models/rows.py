@@ -5,7 +5,6 @@ Pure but for the words, which follow the language of the window.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.backends.types import EngineStatus
 from kimi_desktop.base.messages import describe_error
+from kimi_desktop.models.companions import is_companion, owners_of
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFormat, ModelState
 from kimi_desktop.ui.engine_words import ALIVE, USABLE
 from kimi_desktop.ui.language import language
@@ -37,12 +37,6 @@ class Row:
         return self.model.id == model_id or any(c.id == model_id for c in self.companions)
 
 
-def is_companion(model: LocalModel) -> bool:
-    """Whole, and not a model of its own."""
-    kept = (ModelState.COMPANION, ModelState.MISSING)
-    return model.companion is not None and model.state in kept
-
-
 def rows_of(models: Sequence[LocalModel]) -> tuple[Row, ...]:
     """The library's models with their companions attached.
 
@@ -50,32 +44,13 @@ def rows_of(models: Sequence[LocalModel]) -> tuple[Row, ...]:
     """
     whole = [model for model in models if not is_companion(model)]
     companions = [model for model in models if is_companion(model)]
-    owners = {companion.id: _owners(companion, whole) for companion in companions}
+    owners = {companion.id: owners_of(companion, whole) for companion in companions}
     rows = [
         Row(model, companions=tuple(c for c in companions if model in owners[c.id]))
         for model in whole
     ]
     alone = [companion for companion in companions if not owners[companion.id]]
     return (*rows, *map(Row, alone))
-
-
-def _owners(companion: LocalModel, models: Sequence[LocalModel]) -> tuple[LocalModel, ...]:
-    """The models beside it or in folders right below it, if they are one family or named alike."""
-    folder = companion.path.parent
-    near = [
-        model
-        for model in models
-        if folder in (model.path.parent, model.path.parent.parent) and model.facts is not None
-    ]
-    if len({model.family for model in near}) > 1:
-        name = _plain(companion.path.stem)
-        near = [model for model in near if _plain(model.family) in name]
-    return tuple(near)
-
-
-def _plain(text: str) -> str:
-    """Letters and digits alone, so that "Kimi K2.6" is found in "mmproj-kimi-k2_6"."""
-    return re.sub(r"[^a-z0-9]", "", text.casefold())
 
 
 def matches(row: Row, query: str) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from PySide6.QtWidgets import QWidget
 
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.models.page import ModelsPage
+from kimi_desktop.ui.overlay import Overlay
 
 
 @pytest.fixture
@@ -29,6 +31,27 @@ def models_page(qtbot) -> Callable[[Bridge], ModelsPage]:
 def page(bridge: Bridge, models_page: Callable[[Bridge], ModelsPage]) -> ModelsPage:
     """A library in use: three Kimis, the demo, a set with holes, a wreck."""
     return models_page(bridge)
+
+
+@pytest.fixture
+def overlays(bridge: Bridge, page: ModelsPage) -> list[Overlay]:
+    """The overlays that the page opens, the newest last, over the page itself."""
+    opened: list[Overlay] = []
+
+    def open_made(make: Callable[[QWidget], Overlay]) -> None:
+        opened.append(make(page))
+        opened[-1].open()
+
+    bridge.navigation.overlay_wanted.connect(open_made)
+    return opened
+
+
+@pytest.fixture
+def offered(bridge: Bridge) -> list[tuple[str, str, Callable[[], None]]]:
+    """Notes with something to do about them."""
+    heard: list[tuple[str, str, Callable[[], None]]] = []
+    bridge.navigation.offer_made.connect(lambda *values: heard.append(values))
+    return heard
 
 
 @pytest.fixture

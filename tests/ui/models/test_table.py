@@ -214,6 +214,8 @@ def test_the_menu_has_every_action_and_the_order(page, services):
         "Open in Plan": True,
         "Show in folder": True,
         "Copy path": True,
+        "Move to another folder…": True,
+        "Delete…": True,
         "Sort by": True,
     }
     wreck = table.menu_for(table.rows.row_at(table.rows.line_of(broken.id)))

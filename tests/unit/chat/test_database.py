@@ -52,6 +52,7 @@ def test_rows_come_back_as_they_were_written(database: ChatDatabase) -> None:
         AnswerStats(3, 1.5, 0.25, None, 7, 2),
         5.0,
         shown=False,
+        model="/models/m.gguf",
     )
     database.write([CHAT], [message])
     assert database.chats() == [CHAT]
@@ -148,6 +149,37 @@ def test_every_schema_leads_to_the_newest(file: Path) -> None:
         with closing(ChatDatabase(file)) as database:
             database.write([CHAT], [said(1, "works")])
             assert database.search("works") == {CHAT.id}
+
+
+def test_which_model_answered_where(database: ChatDatabase) -> None:
+    other = ChatRecord(20, "Second", 1.0, 2.0)
+    database.write(
+        [CHAT, other],
+        [
+            said(1, "a"),
+            said(2, "b", model="/m/one.gguf"),
+            said(3, "c", model="/m/one.gguf"),
+            MessageRecord(4, 20, None, Role.ASSISTANT, "d", model="/m/one.gguf"),
+            MessageRecord(5, 20, None, Role.ASSISTANT, "e", model="/m/two.gguf"),
+        ],
+    )
+    assert database.chats_by_model() == {"/m/one.gguf": {10, 20}, "/m/two.gguf": {20}}
+    database.rename_model("/m/one.gguf", "/n/one.gguf")
+    assert database.chats_by_model() == {"/n/one.gguf": {10, 20}, "/m/two.gguf": {20}}
+
+
+def test_a_file_of_the_first_schema_is_rescued_as_it_is(file: Path) -> None:
+    file.parent.mkdir()
+    with closing(sqlite3.connect(file)) as db:
+        db.executescript(MIGRATIONS[0])
+        db.execute("INSERT INTO chats VALUES (10, 't', 1, 1, NULL)")
+        db.execute(
+            "INSERT INTO messages VALUES (1, 10, NULL, 'user', 'old', '', 'end', NULL, 1, 1)"
+        )
+        db.commit()
+    chats, messages = read_rows(file)
+    assert [chat.id for chat in chats] == [10]
+    assert [(message.text, message.model) for message in messages] == [("old", "")]
 
 
 def test_other_features_share_the_file(file: Path) -> None:

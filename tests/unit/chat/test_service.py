@@ -126,6 +126,18 @@ def test_a_question_is_answered(chats: ChatService, heard: Heard, client: Script
     assert chats.generating_chat is None
 
 
+def test_the_chats_of_a_model(
+    chats: ChatService, heard: Heard, client: ScriptedClient, engine: ScriptedEngine
+) -> None:
+    chat = chats.new_chat()
+    chats.send(chat, "Who are you?")
+    heard.wait(AnswerFinished)
+    assert [one.id for one in chats.chats_of("model.gguf")] == [chat]
+    chats.rename_model("model.gguf", "/n/one.gguf")
+    assert chats.chats_of("model.gguf") == ()
+    assert [one.id for one in chats.chats_of("/n/one.gguf")] == [chat]
+
+
 def test_the_engine_is_generating_meanwhile(
     chats: ChatService, heard: Heard, client: ScriptedClient, engine: ScriptedEngine
 ) -> None:

@@ -73,6 +73,28 @@ def ask(store: ChatStore, chat_id: int, question: str, answer: str) -> tuple[Mes
     return asked, answered
 
 
+def test_which_model_answered_is_known_and_follows_a_move(opened: Open) -> None:
+    store = opened()
+    first, second = store.new_chat(), None
+    _, answer = ask(store, first, "Why?", "Because.")
+    store.update(first, answer.id, model="/m/one.gguf")
+    assert [chat.id for chat in store.chats_of("/m/one.gguf")] == [first]  # not written yet
+    store.flush()
+    store = opened()
+    second = store.new_chat()
+    _, answer = ask(store, second, "And?", "So.")
+    store.update(second, answer.id, model="/m/one.gguf")
+    store.flush()
+    assert [chat.id for chat in store.chats_of("/m/one.gguf")] == [second, first]
+    store.rename_model("/m/one.gguf", "/n/one.gguf")
+    assert store.chats_of("/m/one.gguf") == ()
+    store.flush()
+    store = opened()
+    assert [chat.id for chat in store.chats_of("/n/one.gguf")] == [second, first]
+    store.delete(first)
+    assert [chat.id for chat in store.chats_of("/n/one.gguf")] == [second]
+
+
 def test_a_conversation_is_there_after_a_restart(opened: Open) -> None:
     store = opened()
     chat = store.new_chat()
