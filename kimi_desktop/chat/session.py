@@ -17,9 +17,12 @@ from typing import Protocol
 from kimi_desktop.backends.types import ChatRequest, Delta, Usage
 from kimi_desktop.base.errors import ChatError, ErrorCode, KimiError
 from kimi_desktop.chat.prompt import surely_fits, within
+from kimi_desktop.chat.text_checks import look_at
 from kimi_desktop.chat.types import AnswerStats, Finish
 
 COALESCE_S = 0.033
+LOOKED_AT = 4_000
+"""Characters of the beginning and of the end of an answer."""
 RATE_WINDOW_S = 2.0
 """The live speed is that of the last two seconds; the final one is the whole answer's."""
 
@@ -75,6 +78,8 @@ class AnswerSession:
         self._clock = clock
         self._text: list[str] = []
         self._reasoning: list[str] = []
+        self._whole = ""
+        """The answer's beginning and end: what a look at it needs."""
         self._has_text = False
         self._has_reasoning = False
         self._finish: Finish | None = None
@@ -118,7 +123,7 @@ class AnswerSession:
         if self._finish is None:
             lost = ChatError(ErrorCode.CHAT_CONNECTION_LOST, {"detail": "no end of the stream"})
             return self._end(Finish.FAILED, lost)
-        return self._end(self._reached(), self._emptiness(request))
+        return self._end(self._reached(), self._emptiness(request) or self._oddity())
 
     def _reached(self) -> Finish:
         """How it ended; a limit below the one that was asked for is the context's."""
@@ -149,6 +154,9 @@ class AnswerSession:
         if delta.decode_s is not None:
             self._decode_s = delta.decode_s
         self._text.append(delta.content)
+        self._whole += delta.content
+        if len(self._whole) > 4 * LOOKED_AT:
+            self._whole = self._whole[:LOOKED_AT] + self._whole[-LOOKED_AT:]
         self._reasoning.append(delta.reasoning)
         if now - self._told >= COALESCE_S:
             self._tell(now)
@@ -223,6 +231,15 @@ class AnswerSession:
             return tokens / engine_s
         took_s = now - self._first
         return (tokens - 1) / took_s if tokens > 1 and took_s > 0 else 0.0
+
+    def _oddity(self) -> KimiError | None:
+        """What is wrong with a text that is there: seen at a glance, and only said."""
+        look = look_at(self._whole)
+        if look.leaks_template:
+            return ChatError(ErrorCode.CHAT_TEMPLATE_LEAK)
+        if look.repeats:
+            return ChatError(ErrorCode.CHAT_LOOPING)
+        return ChatError(ErrorCode.CHAT_GIBBERISH) if look.is_gibberish else None
 
     def _emptiness(self, request: ChatRequest) -> KimiError | None:
         """Why an answer that ended by itself has no text."""

@@ -20,6 +20,7 @@ from kimi_desktop.base.operation import Operation
 from kimi_desktop.chat.terminal_output import JsonOutput, Output, PlainOutput
 from kimi_desktop.chat.terminal_typing import TypedLines
 from kimi_desktop.chat.types import (
+    REMARKS,
     AnswerFinished,
     Finish,
     Message,
@@ -158,7 +159,8 @@ class TerminalChat:
             finished = self._follow(typed=False)
         finally:  # a script that asks a thousand times does not fill the window's list
             self._chats.delete(self._chat_id)
-        if finished is None or finished.error is not None:
+        error = finished.error if finished is not None else None
+        if finished is None or (error is not None and error.code not in REMARKS):
             return FAILED
         return INTERRUPTED if finished.message.finish is Finish.STOPPED else DONE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.errors import ErrorCode, KimiError
 from kimi_desktop.base.events import Event
 
 
@@ -30,6 +30,12 @@ class Finish(StrEnum):
     """By the user."""
     FAILED = "failed"
     """The engine or the connection; the text so far is kept."""
+
+
+REMARKS = frozenset(
+    {ErrorCode.CHAT_LOOPING, ErrorCode.CHAT_TEMPLATE_LEAK, ErrorCode.CHAT_GIBBERISH}
+)
+"""Errors of an ``AnswerFinished`` that say something about a whole answer: it did not fail."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kimi_desktop.chat.text_checks import TextLook, look_at
 from kimi_desktop.diagnosis.conditions import number
 from kimi_desktop.diagnosis.log_text import LogText
-from kimi_desktop.diagnosis.text_checks import TextLook, look_at
 from kimi_desktop.diagnosis.types import Evidence
 
 SETTING_NAMES: Mapping[str, str] = {

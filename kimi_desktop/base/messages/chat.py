@@ -53,6 +53,23 @@ TEXTS = {
         "Allow longer answers, or switch thinking off, then regenerate.",
         "请调高最大回答长度或关闭思考，然后重新生成。",
     ),
+    "chat.looping": Text("This answer repeats itself.", "这个回答在不断重复。"),
+    "chat.looping.next": Text(
+        "Ask again with a higher temperature or a limit; a wrong end token does it, too.",
+        "请提高温度或设置上限后重试；模型的结束标记有误也会导致重复。",
+    ),
+    "chat.template_leak": Text(
+        "Markers of a chat template stand in this answer.", "这个回答中出现了聊天模板的标记。"
+    ),
+    "chat.template_leak.next": Text(
+        "The template does not suit the model: use the one of its repository.",
+        "模板与模型不匹配：请使用模型仓库中的模板。",
+    ),
+    "chat.gibberish": Text("This answer looks like nonsense.", "这个回答看起来像乱码。"),
+    "chat.gibberish.next": Text(
+        "Verify the file first; then look at the temperature, the KV type and the quantization.",
+        "请先校验文件，再检查温度、KV 类型和量化。",
+    ),
     "chat.empty_answer": Text(
         "The model ended its answer without a word.",
         "模型没有输出任何内容就结束了回答。",

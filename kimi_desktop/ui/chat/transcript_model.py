@@ -188,7 +188,7 @@ class Entry:
             if self.unfolded:
                 items += self._segments(Part.THOUGHT)
         items += self._segments(Part.ANSWER)
-        if message.finish is Finish.FAILED:
+        if message.finish is Finish.FAILED or self.error is not None:
             items.append(Item(Key(Part.NOTICE.value, 0), ItemKind.NOTICE))
         items.append(Item(Key(Part.STATS.value, 0), ItemKind.STATS))
         return items

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from kimi_desktop.base.errors import ChatError, ErrorCode
+from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role, TokensArrived
 from kimi_desktop.ui.chat.code_view import CodeView
 from kimi_desktop.ui.chat.item_views import Act, FoldView
@@ -230,6 +231,18 @@ def test_figures_below_an_answer(transcript):
     done = dataclasses.replace(LIVE, text="So", finish=Finish.LENGTH, stats=STATS)
     transcript.finish(done, None)
     assert last._words.full_text().endswith("stopped: max tokens reached")
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.CHAT_LOOPING, ErrorCode.CHAT_EMPTY_ANSWER, ErrorCode.CHAT_TEMPLATE_LEAK]
+)
+def test_a_whole_answer_that_is_odd_says_so(transcript, code):
+    transcript.show_messages([Message(1, Role.USER, "Q"), LIVE])
+    feed(transcript, "moon " * 30)
+    done = dataclasses.replace(LIVE, text="moon " * 30, finish=Finish.END, stats=STATS)
+    transcript.finish(done, ChatError(code))
+    (notice,) = views(transcript, NoticeView)
+    assert notice.accessibleName().startswith(describe_error(ChatError(code), Language.EN)[0])
 
 
 def test_an_answer_that_broke_off_says_why_and_offers_another_try(transcript, qtbot):

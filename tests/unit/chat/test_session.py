@@ -203,6 +203,33 @@ def test_a_limit_below_the_wanted_one_is_the_contexts(
     assert ended.finish is finish
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("the moon and " * 40, ErrorCode.CHAT_LOOPING),
+        ("fine<|im_end|>\n<|im_start|>user", ErrorCode.CHAT_TEMPLATE_LEAK),
+        ("tough борьбе लगभग Pants ட் pâte 毛並 بالنسبه", ErrorCode.CHAT_GIBBERISH),
+    ],
+)
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_an_odd_answer_is_said(heard: Listener, text: str, code: ErrorCode, reason: str) -> None:
+    pieces = [Delta(content=text[at : at + 7]) for at in range(0, len(text), 7)]
+    ended = run(heard, ScriptedClient(*pieces, Delta(finish_reason=reason)))
+    assert heard.text == text
+    assert ended.error is not None
+    assert ended.error.code is code
+
+
+def test_a_long_answer_is_looked_at_at_both_ends(heard: Listener) -> None:
+    words = [Delta(content=f"word {number} ") for number in range(5000)]
+    ended = run(heard, ScriptedClient(*words, Delta(finish_reason="stop")))
+    assert ended.error is None
+    loop = [Delta(content="again ") for _ in range(200)]
+    ended = run(heard, ScriptedClient(*words, *loop, Delta(finish_reason="stop")))
+    assert ended.error is not None
+    assert ended.error.code is ErrorCode.CHAT_LOOPING
+
+
 def test_a_failure_keeps_the_text(heard: Listener) -> None:
     error = BackendError(ErrorCode.ENGINE_KILLED)
     ended = run(heard, ScriptedClient(Delta(content="so far"), error))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kimi_desktop.base.errors import DiagnosisError
 from kimi_desktop.base.messages import Language
+from kimi_desktop.chat.text_checks import TextLook, look_at
 from kimi_desktop.diagnosis import read
 from kimi_desktop.diagnosis.bundle import bundle_of, bundle_text
 from kimi_desktop.diagnosis.engine import diagnose
@@ -19,7 +20,6 @@ from kimi_desktop.diagnosis.log_text import MOST_LINE, LogText, decode_log
 from kimi_desktop.diagnosis.patterns import pattern
 from kimi_desktop.diagnosis.read import evidence_from, from_log, read_evidence
 from kimi_desktop.diagnosis.report import diagnosis_lines, diagnosis_object
-from kimi_desktop.diagnosis.text_checks import TextLook, look_at
 from kimi_desktop.diagnosis.types import EngineExit, Evidence
 
 LINE = "E llama_init_from_model: V cache quantization requires flash_attn"
