@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from kimi_desktop.backends.types import EngineState
 from kimi_desktop.chat.types import Finish
 from kimi_desktop.serve.types import ServeState, SnippetKind
+from kimi_desktop.ui.widgets.chip import Verdict
 from tests.e2e.conftest import Desk, OpenDesk
 
 pytestmark = pytest.mark.e2e
@@ -121,6 +122,9 @@ def test_a_plan_is_searched_taken_over_and_started(desk: Desk) -> None:
     assert page.planning.is_auto
     assert page.planning.settings == running.settings
     desk.wait(lambda: not page.answer.start.isEnabled())  # it runs already
+    if sys.platform == "linux":  # llama.cpp's own dry run
+        desk.wait(page.answer.checked.isVisible)
+        assert page.answer.checked.verdict is Verdict.CHECKED
 
     desk.click(page.choices.placement.mode.segment("manual"))
     page.choices.context.set_value(0)
