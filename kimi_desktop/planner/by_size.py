@@ -131,10 +131,14 @@ class _Estimate:
                 return _Split(tuple(rooms)[:count], 1.0 if experts else 0.0, 1.0)
         if not experts and rooms:
             return _Split(tuple(rooms), 0.0, budget / rest)
-        left = budget - rest - self._staged_bytes
-        if left < 0 or not rooms:
+        staged = self._staged_bytes
+        left = budget - rest - staged
+        # The engine's first GPU holds what is staged, so it has to be one with room for that.
+        first = next((number for number, room in rooms.items() if room >= staged), None)
+        if left < 0 or first is None:
             return _Split((), 0.0, 0.0)
-        return _Split(tuple(rooms), left / experts, 1.0)
+        others = (number for number in rooms if number != first)
+        return _Split((first, *others), left / experts, 1.0)
 
     def _order(self) -> list[int]:
         """The GPUs, the fastest first."""

@@ -110,6 +110,18 @@ def test_an_unknown_model_gets_a_wide_band() -> None:
     assert wide.high / wide.low >= narrow.high / narrow.low * (1 - 1e-9)
 
 
+def test_what_is_staged_goes_to_a_gpu_that_has_room_for_it() -> None:
+    found = machine(gpus=(gpu(0, 2.5), gpu(1, 32)))
+    sized = forecast_by_size("Kimi K2.6", "UD-Q4_K_XL", 584 * GB, found)
+    small, large, _ = sized.memory.devices
+    assert small.spare_bytes >= 0
+    assert (large.compute_bytes or 0) > 3 * GB > (small.compute_bytes or 0)
+    alone = forecast_by_size(
+        "Kimi K2.6", "UD-Q4_K_XL", 584 * GB, machine(gpus=(gpu(0, 2.5), gpu(1, 2.5)))
+    )
+    assert not any(row.weights_bytes for row in alone.memory.devices[:-1])
+
+
 @given(
     cards=st.lists(st.floats(0, 200), max_size=4),
     ram=st.floats(8, 2000),
