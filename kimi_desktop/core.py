@@ -36,8 +36,15 @@ from kimi_desktop.diagnosis.failure import Pricing
 from kimi_desktop.diagnosis.service import Diagnoses
 from kimi_desktop.diagnosis.types import FailureRead
 from kimi_desktop.downloads.discover import Discover
+from kimi_desktop.downloads.first_chat import FirstChat, prepare_first_chat
+from kimi_desktop.downloads.header_verdict import header_verdict
+from kimi_desktop.downloads.hubs.tokens import TokenStore
 from kimi_desktop.downloads.keeping.service import Keeper
 from kimi_desktop.downloads.keeping.types import Trash
+from kimi_desktop.downloads.load_verdict import load_verdict
+from kimi_desktop.downloads.preflight import Judge
+from kimi_desktop.downloads.preparing import preparing
+from kimi_desktop.downloads.queue_types import DownloadFinished, DownloadState
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.learning import LEAST_PROMPT, kept_tokens, run_of
@@ -127,13 +134,27 @@ class Core:
         self.store = SettingsStore(paths.settings_file)
         self.io = IoLoop()
         self._gpus = GpuReader()
+        self.tokens = TokenStore(paths.config)
+        self._remote = RemoteModels(kv_bytes_per_token)
+        self.downloads = Downloads(
+            self.io,
+            self.bus,
+            paths.downloads_file,
+            self.store,
+            token_of=self.tokens.value_of,
+            prepare=preparing(self.tokens.value_of, judges=self._judges),
+        )
         self.models = LocalModels(
             io=self.io,
             bus=self.bus,
             store=self.store,
             paths=paths,
             kv_rule=kv_bytes_per_token,
-            fetcher=Downloads(),
+            fetcher=FirstChat(
+                self.io,
+                self.downloads,
+                lambda folder: prepare_first_chat(folder, self.tokens.value_of),
+            ),
         )
         self.learned = LearnedSpeeds(paths.learned_file, lambda: self.machine.machine)
         self.machine = MachineService(
@@ -150,7 +171,7 @@ class Core:
         self.discover = Discover(
             self.io,
             lambda: self.machine.machine,
-            RemoteModels(kv_bytes_per_token),
+            self._remote,
             gpu_engine=self._has_gpu_engine,
             factors=self.learned.factors,
         )
@@ -202,6 +223,13 @@ class Core:
         self._closing = threading.Lock()
         self._closed = False
 
+    def _judges(self) -> list[Judge]:
+        """Who looks at a download before it may start: the engine, and the planner."""
+        judges = [load_verdict(self._remote, self.checks)]
+        if (machine := self.machine.machine) is not None:
+            judges.append(header_verdict(self._remote, machine))
+        return judges
+
     def machine_for_loads(self) -> Machine | None:
         """The machine as a start would find it, which ends an engine that runs first."""
         machine = self.machine.machine
@@ -213,6 +241,7 @@ class Core:
         self.engine.prepare()
         self.machine.probe()
         self.models.scan()
+        self.downloads.start()
         self.monitor.start()
 
     def close(self) -> None:
@@ -225,6 +254,7 @@ class Core:
             self.diagnosis.close()
             for name, end in (
                 ("keeper", self.keeper.close),
+                ("downloads", self.downloads.close),
                 ("chats", self.chats.close),
                 ("serve", self.serve.close),
                 ("engine", self.engine.close),
@@ -280,6 +310,9 @@ class Core:
             if event.error is None and stats is not None:
                 self.io.pool(self._learn, stats, self.engine.status.settings)
                 self.io.pool(self._note_answer, stats)
+        elif isinstance(event, DownloadFinished):
+            if event.status.state is DownloadState.READY:
+                self.models.scan()
         elif isinstance(event, FailureRead):
             best = event.reading.diagnosis.cause
             if best is not None:

@@ -109,6 +109,8 @@ class ErrorCode(StrEnum):
     DOWNLOAD_FOLDER_BUSY = "downloads.folder_busy"
     DOWNLOAD_VOLUME_GONE = "downloads.volume_gone"
     DOWNLOAD_HELD = "downloads.held"
+    DOWNLOAD_QUEUE_FAILED = "downloads.queue_failed"
+    DOWNLOAD_UNKNOWN = "downloads.unknown"
     DOWNLOAD_WORKER_DIED = "downloads.worker_died"
 
     # hubs

@@ -77,6 +77,11 @@ class AppPaths:
         return self.data / "library.json"
 
     @property
+    def downloads_file(self) -> Path:
+        """The queue of downloads."""
+        return self.data / "downloads.sqlite3"
+
+    @property
     def default_models_folder(self) -> Path:
         """Where models go until the user chooses another folder."""
         return self.data / "models"

@@ -106,6 +106,16 @@ class ServeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DownloadSettings:
+    """How models are fetched."""
+
+    bytes_per_s: int = field(default=0, metadata=_between(0, 10**12))
+    """The speed limit over all downloads; 0 = none."""
+    connections: int = field(default=8, metadata=_between(1, 16))
+    """At most so many at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it."""
 
@@ -114,6 +124,7 @@ class Settings:
     engine: EngineSettings = EngineSettings()
     chat: ChatSettings = ChatSettings()
     serve: ServeSettings = ServeSettings()
+    downloads: DownloadSettings = DownloadSettings()
 
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]

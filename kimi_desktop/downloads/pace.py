@@ -78,8 +78,7 @@ class Speed:
             return
         self._last = now
         # In the beginning the plain mean, so that it does not creep up from zero.
-        memory = min(SPEED_MEMORY_S, now - self._first)
-        share = 1.0 - math.exp(-passed / memory)
+        share = max(1.0 - math.exp(-passed / SPEED_MEMORY_S), passed / (now - self._first))
         self._mean += share * (count / passed - self._mean)
 
     @property

@@ -40,38 +40,6 @@ def source_from(raw: Mapping[str, Any]) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One file to have, and who offers it, the preferred hub first."""
-
-    folder: str
-    """The models folder."""
-    target: str
-    """Where the file goes inside it, with forward slashes."""
-    sources: tuple[Source, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """For the worker."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """The reverse of ``to_json``."""
-        sources = tuple(source_from(source) for source in data["sources"])
-        return cls(data["folder"], data["target"], sources)
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
-    """What a hub says about a file, before a byte of it is fetched."""
-
-    url: str
-    """Never expires; leads to the bytes by redirects."""
-    size_bytes: int
-    sha256: str
-    """Of the whole file, 64 lower-case hex digits."""
-
-
-@dataclass(frozen=True, slots=True)
 class RepoFile:
     """One file of a repository, as the listing of a pinned commit describes it."""
 

@@ -1,8 +1,13 @@
 """The process that moves the bytes, so that the window never stutters.
 
-``python -m kimi_desktop.downloads.worker``: one JSON job on the first line of stdin, one JSON
-object per line on stdout while it works. Its stdin is also its lifeline: when that ends (cancel,
-or the app is gone in whatever way) it stops; the partial file stays for the next time.
+``python -m kimi_desktop.downloads.worker``: the order as one JSON line on stdin, then commands, one
+a line; what happens as JSON lines on stdout. Its stdin is also its lifeline: when that ends (pause,
+or the app is gone in whatever way) it stops, and everything that came is kept.
+
+Order: ``{"spec": {...}, "options": {...}}``. Commands: ``{"do": "limit", "bytes_per_s": n|null}``,
+``{"do": "prefer", "endpoint": "..."|null}``, ``{"do": "wake"}``. Out: ``{"event": "progress"...}``,
+``{"event": "file", "index": n}``, and last ``{"event": "done"}``, ``{"event": "stopped"}`` or
+``{"event": "failed", "code": "...", "params": {...}}``.
 """
 
 from __future__ import annotations
@@ -11,54 +16,78 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from kimi_desktop.base.errors import KimiError
-from kimi_desktop.downloads.fetch import FetchCancelledError, fetch
-from kimi_desktop.downloads.types import Job
+from kimi_desktop.downloads.board import Options
+from kimi_desktop.downloads.transfer import Transfer
+from kimi_desktop.downloads.types import DownloadSpec
 
-CANCELLED_EXIT = 3
-GRACE_S = 3.0
-"""A blocked read may hold the worker; after this it just ends."""
-
-
-def main() -> int:
-    """Run the job of stdin. 0 = proven and in place, 1 = failed (the reason was printed)."""
-    job = Job.from_json(json.loads(sys.stdin.readline()))
-    cancelled = threading.Event()
-    threading.Thread(target=_watch, args=(cancelled,), daemon=True).start()
-    try:
-        path = fetch(
-            job,
-            lambda done, total, phase: _say(event="progress", done=done, total=total, phase=phase),
-            cancelled,
-        )
-    except FetchCancelledError:
-        return CANCELLED_EXIT
-    except KimiError as error:
-        _say(event="failed", code=error.code.value, params=dict(error.params))
-        return 1
-    _say(event="done", path=str(path))
-    return 0
+STOPPED_EXIT = 3
+GRACE_S = 12.0
+"""A stop writes down what came; a disk that hangs may hold that up. After this it just ends."""
+NICENESS = 5
+"""The window goes first where processors are few."""
 
 
-def _watch(cancelled: threading.Event) -> None:
-    while sys.stdin.readline():
-        pass
-    cancelled.set()
-    threading.Event().wait(GRACE_S)
-    os._exit(CANCELLED_EXIT)
+class Worker:
+    """One order and its end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def main(self) -> int:
+        """0 = done, 1 = failed (the reason was told), 3 = stopped."""
+        order = json.loads(sys.stdin.readline())
+        with suppress(OSError, AttributeError):
+            os.nice(NICENESS)
+        return self._download(order)
+
+    def _download(self, order: Mapping[str, Any]) -> int:
+        spec = DownloadSpec.from_json(order["spec"])
+        transfer = Transfer(spec, self.tell, Options(**order.get("options", {})))
+        self._listen(transfer.stop, lambda command: _obey(transfer, command))
+        try:
+            transfer.run()
+        except KimiError as error:
+            self.tell({"event": "failed", "code": error.code.value, "params": dict(error.params)})
+            return 1
+        self.tell({"event": "done" if transfer.complete else "stopped"})
+        return 0 if transfer.complete else STOPPED_EXIT
+
+    def tell(self, facts: Mapping[str, Any]) -> None:
+        """One line; from any thread."""
+        with self._lock, suppress(OSError):  # nobody listens any more: the lifeline ends us
+            sys.stdout.write(json.dumps(facts) + "\n")
+            sys.stdout.flush()
+
+    def _listen(self, stop: Callable[[], None], obey: Callable[[Mapping[str, Any]], None]) -> None:
+        """Take commands until the lifeline ends; then stop."""
+
+        def listen() -> None:
+            while line := sys.stdin.readline():
+                obey(json.loads(line))
+            stop()
+            threading.Event().wait(GRACE_S)
+            os._exit(STOPPED_EXIT)
+
+        threading.Thread(target=listen, daemon=True).start()
 
 
-def _say(**facts: Any) -> None:  # noqa: ANN401
-    try:
-        sys.stdout.write(json.dumps(facts) + "\n")
-        sys.stdout.flush()
-    except OSError:  # nobody listens any more; the lifeline ends us
-        pass
+def _obey(transfer: Transfer, command: Mapping[str, Any]) -> None:
+    match command["do"]:
+        case "limit":
+            transfer.throttle.set_rate(command["bytes_per_s"])
+        case "prefer":
+            transfer.prefer(command["endpoint"])
+        case "wake":
+            transfer.wake()
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)  # the watching thread still waits for the lifeline
+    code = Worker().main()
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(code)  # the listening thread still waits for the lifeline

@@ -34,6 +34,8 @@ from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed
+from kimi_desktop.downloads.queue_types import DownloadStatus, PreparedDownload
+from kimi_desktop.downloads.types import DownloadSpec
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.run_types import RunRecord
@@ -298,6 +300,70 @@ class DiagnosisService(Protocol):
         """The last failure as JSON for a report, private things removed; "" without one."""
 
 
+class DownloadService(Protocol):
+    """The queue of downloads: one at a time, the first in line first.
+
+    Publishes DownloadProgressed (of the running one, four times a second), DownloadsChanged (the
+    list is another one, or a state changed) and DownloadFinished (READY or FAILED). What was
+    running goes on by itself at the next start, after sleep, when a full disk has space again, and
+    when a drive that was gone is back. A key is ``DownloadStatus.id``; every command on one that
+    is no longer there ends with DOWNLOAD_UNKNOWN.
+    """
+
+    @property
+    def downloads(self) -> tuple[DownloadStatus, ...]:
+        """All of them in the order of the queue, as of the last event."""
+
+    @property
+    def speed_limit(self) -> int | None:
+        """Bytes per second over all downloads; None without a limit."""
+
+    def prepare(
+        self, text: str, folder: Path, *, include: Sequence[str] = (), source: str | None = None
+    ) -> Operation[PreparedDownload]:
+        """Ask the hubs for what a person names (needs a network), and look at the drive.
+
+        Args:
+            text: ``owner/name``, ``owner/name@revision:QUANTIZATION`` or a hub's address.
+            folder: the models folder; the model goes to ``owner/name`` below it.
+            include: patterns over the files' paths.
+            source: id, host or address of the one hub to ask.
+        """
+
+    def add(self, spec: DownloadSpec, *, first: bool = False) -> Operation[DownloadStatus]:
+        """Put a prepared download into the queue; one that is known goes on where it was.
+
+        ``first``: before all others, also before the one that is running.
+        """
+
+    def pause(self, key: str) -> Operation[DownloadStatus]:
+        """Stop it until ``resume``; everything that came is kept."""
+
+    def resume(self, key: str) -> Operation[DownloadStatus]:
+        """Back into the queue, from PAUSED or FAILED; another try at once for one that waits."""
+
+    def retry(self, key: str) -> Operation[DownloadStatus]:
+        """The same, also where its folder was emptied or the finished files were removed."""
+
+    def start_now(self, key: str) -> Operation[DownloadStatus]:
+        """To the head of the queue; the one that is running waits behind it."""
+
+    def move(self, key: str, index: int) -> Operation[None]:
+        """To another place in the list (0 = the first); the running one goes on."""
+
+    def prefer(self, key: str, endpoint: str | None) -> Operation[DownloadStatus]:
+        """Fetch it from this one of its ``sources``, also in mid-download; None = as prepared."""
+
+    def cancel(self, key: str, *, keep_partial: bool = False) -> Operation[None]:
+        """Stop and forget it, and remove its partial files; proven files stay in the library."""
+
+    def forget(self, key: str) -> Operation[None]:
+        """Take a READY or FAILED one off the list; all files stay."""
+
+    def set_speed_limit(self, bytes_per_s: int | None) -> Operation[None]:
+        """Limit all downloads together, from now on; None = no limit. Kept in the settings."""
+
+
 class ChatService(Protocol):
     """Conversations. Publishes ChatListChanged, MessageAdded, TokensArrived, AnswerFinished ..."""
 
@@ -446,6 +512,10 @@ class Services(Protocol):
     @property
     def diagnosis(self) -> DiagnosisService:
         """Why it failed."""
+
+    @property
+    def downloads(self) -> DownloadService:
+        """The queue of downloads."""
 
     @property
     def chats(self) -> ChatService:

@@ -22,6 +22,7 @@ from tests.support.scripted_chats import ScriptedChats
 from tests.support.scripted_desk import Desk
 from tests.support.scripted_diagnosis import ScriptedDiagnosis
 from tests.support.scripted_discover import ScriptedDiscover
+from tests.support.scripted_downloads import ScriptedDownloads
 from tests.support.scripted_engine import ScriptedEngine
 from tests.support.scripted_keeper import ScriptedKeeper
 from tests.support.scripted_machine import (
@@ -45,6 +46,7 @@ class ScriptedServices:
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
         self.keeper = ScriptedKeeper(self.desk, self.bus, self.models)
         self.discover = ScriptedDiscover(self.desk, self.machine)
+        self.downloads = ScriptedDownloads(self.desk, self.bus)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.plans = scripted_plans(self)
         self.diagnosis = ScriptedDiagnosis(self)

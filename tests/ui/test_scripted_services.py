@@ -6,6 +6,12 @@ from kimi_desktop.backends.types import EngineState, EngineStateChanged
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.messages import Language
 from kimi_desktop.chat.types import AnswerFinished, Finish, MessageAdded, TokensArrived
+from kimi_desktop.downloads.queue_types import (
+    DownloadFinished,
+    DownloadProgressed,
+    DownloadsChanged,
+    DownloadState,
+)
 from kimi_desktop.ui.bridge import Bridge
 from tests.support import scripted_data
 from tests.support.scripted_services import ScriptedServices, lived_in
@@ -97,6 +103,25 @@ def test_both_boxes_have_rows_in_both_languages(tmp_path, qapp):
         )
         assert forecast.devices[-1].device == "host"
         assert len(forecast.devices) == 1 + len(machine.gpus)
+
+
+def test_downloads_move_on_as_the_test_says(services, bridge, tmp_path):
+    seen = []
+    bridge.happened.connect(seen.append)
+    queue = services.downloads
+    prepared = queue.prepare("unsloth/Kimi-K2.6-GGUF", tmp_path).result()
+    added = queue.add(prepared.spec).result()
+    assert (added.state, added.shards) == (DownloadState.QUEUED, 14)
+    queue.progress(added.id, state=DownloadState.DOWNLOADING, done_bytes=5, bytes_per_s=1e8)
+    assert queue.pause(added.id).result().state is DownloadState.PAUSED
+    queue.progress(added.id, state=DownloadState.READY, done_bytes=added.total_bytes)
+    kinds = [type(event) for event in seen]
+    assert kinds.count(DownloadProgressed) == 2
+    assert kinds.count(DownloadFinished) == 1
+    assert kinds[0] is DownloadsChanged
+    assert queue.downloads[0].state is DownloadState.READY
+    queue.forget(added.id)
+    assert queue.downloads == ()
 
 
 def test_scripted_services_are_services(tmp_path, qapp):

@@ -133,6 +133,32 @@ TEXTS: dict[str, Text] = {
         "Resume in a minute: everything is there and proven.",
         "请稍后继续：内容已全部下载并通过校验。",
     ),
+    "downloads.queue_failed": Text(
+        "The list of downloads at {path} cannot be read or saved: {detail}.",
+        "无法读取或保存下载列表 {path}：{detail}。",
+    ),
+    "downloads.queue_failed.next": Text(
+        "Free some space and check the folder's permissions. What was downloaded is kept.",
+        "请释放空间并检查文件夹权限；已下载的内容会保留。",
+    ),
+    "downloads.unknown": Text(
+        "There is no such download any more.",
+        "该下载已不存在。",
+    ),
+    "downloads.unknown.next": Text(
+        "Start it anew: what is on the disk is found and used.",
+        "请重新开始下载：磁盘上已有的内容会被识别并使用。",
+    ),
+    "downloads.state.queued": Text("Queued", "排队中"),
+    "downloads.state.downloading": Text("Downloading", "下载中"),
+    "downloads.state.verifying": Text("Verifying", "校验中"),
+    "downloads.state.verifying_shard": Text(
+        "Verifying shard {shard} of {shards}", "正在校验第 {shard} / {shards} 个分片"
+    ),
+    "downloads.state.repairing": Text("Repairing", "修复中"),
+    "downloads.state.paused": Text("Paused", "已暂停"),
+    "downloads.state.ready": Text("Ready", "就绪"),
+    "downloads.state.failed": Text("Failed", "失败"),
     "downloads.worker_died": Text(
         "The download process ended unexpectedly: {detail}.",
         "下载进程意外退出：{detail}。",

@@ -1,0 +1,185 @@
+"""The queue of downloads of the scripted services: no network, no disk, no worker.
+
+``set_downloads`` and ``progress`` play what the worker would tell; commands change the list as the
+real queue does and are recorded on the desk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError
+from kimi_desktop.base.events import EventBus
+from kimi_desktop.base.messages.text import Text
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.units import GIB
+from kimi_desktop.downloads.jobs import job_id
+from kimi_desktop.downloads.preflight_types import Level, Preflight, Row
+from kimi_desktop.downloads.queue_types import (
+    DownloadFinished,
+    DownloadProgressed,
+    DownloadsChanged,
+    DownloadState,
+    DownloadStatus,
+    PreparedDownload,
+)
+from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
+from tests.support.scripted_desk import Desk
+
+COMMIT = "5a1f0c3e9b7d2468ace013579bdf02468ace1357"
+HUBS = ("https://huggingface.co", "https://hf-mirror.com", "https://modelscope.cn")
+SHARD_BYTES = 42 * GIB
+
+
+def kimi_spec(folder: Path, shards: int = 14, quantization: str = "UD-Q4_K_XL") -> DownloadSpec:
+    """Kimi K2.6 in so many parts, offered by three hubs."""
+    repo = "unsloth/Kimi-K2.6-GGUF"
+    files = []
+    for number in range(1, shards + 1):
+        name = f"Kimi-K2.6-{quantization}-{number:05}-of-{shards:05}.gguf"
+        sources = tuple(
+            Source(
+                HubKind.MODELSCOPE if "modelscope" in endpoint else HubKind.HUGGINGFACE,
+                endpoint,
+                repo,
+                COMMIT,
+                name,
+            )
+            for endpoint in HUBS
+        )
+        files.append(FileJob(name, SHARD_BYTES, f"{number:064x}", None, sources))
+    return DownloadSpec(
+        f"{repo} {quantization}", str(folder / repo), tuple(files), "modified-mit", COMMIT
+    )
+
+
+def status_for(spec: DownloadSpec, state: DownloadState, **changes: Any) -> DownloadStatus:
+    """A download of ``spec`` as the window sees it."""
+    endpoints = dict.fromkeys(s.endpoint for job in spec.files for s in job.sources)
+    status = DownloadStatus(
+        id=job_id(spec),
+        title=spec.title,
+        folder=spec.folder,
+        state=state,
+        total_bytes=spec.total_bytes,
+        shards=len(spec.files),
+        sources=tuple(endpoints),
+        licence=spec.licence,
+        commit=spec.commit,
+    )
+    return replace(status, **changes)
+
+
+class ScriptedDownloads:
+    """Implements the window's DownloadService."""
+
+    def __init__(self, desk: Desk, bus: EventBus) -> None:
+        self._desk = desk
+        self._bus = bus
+        self._list: tuple[DownloadStatus, ...] = ()
+        self._limit: int | None = None
+        self.rows: tuple[Row, ...] = (
+            Row("space", Level.OK, Text("There is enough space.", "空间足够。")),
+        )
+        self.prepare_error: KimiError | None = None
+
+    # what the test plays
+
+    def set_downloads(self, *downloads: DownloadStatus) -> None:
+        """Another list."""
+        self._list = downloads
+        self._bus.publish(DownloadsChanged(downloads))
+
+    def progress(self, key: str, **changes: Any) -> DownloadStatus:
+        """One moved on; publishes what the real queue would."""
+        before = self._find(key)
+        after = replace(before, **changes)
+        self._replace(after, tell=after.state is not before.state)
+        self._bus.publish(DownloadProgressed(after))
+        if after.is_over and not before.is_over:
+            self._bus.publish(DownloadFinished(after))
+        return after
+
+    # what the window asks
+
+    @property
+    def downloads(self) -> tuple[DownloadStatus, ...]:
+        return self._list
+
+    @property
+    def speed_limit(self) -> int | None:
+        return self._limit
+
+    def prepare(
+        self, text: str, folder: Path, *, include: Sequence[str] = (), source: str | None = None
+    ) -> Operation[PreparedDownload]:
+        if self.prepare_error is not None:
+            return self._desk.failed("downloads.prepare", self.prepare_error, text)
+        spec = kimi_spec(folder)
+        total = spec.total_bytes
+        preflight = Preflight(self.rows, total, total, total, 2 * total)
+        return self._desk.operation(
+            "downloads.prepare", PreparedDownload(spec, preflight, HUBS), text, include, source
+        )
+
+    def add(self, spec: DownloadSpec, *, first: bool = False) -> Operation[DownloadStatus]:
+        status = status_for(spec, DownloadState.QUEUED)
+        rest = tuple(one for one in self._list if one.id != status.id)
+        self.set_downloads(*((status, *rest) if first else (*rest, status)))
+        return self._desk.operation("downloads.add", status, spec, first)
+
+    def pause(self, key: str) -> Operation[DownloadStatus]:
+        return self._turn("downloads.pause", key, DownloadState.PAUSED)
+
+    def resume(self, key: str) -> Operation[DownloadStatus]:
+        return self._turn("downloads.resume", key, DownloadState.QUEUED)
+
+    def retry(self, key: str) -> Operation[DownloadStatus]:
+        return self._turn("downloads.retry", key, DownloadState.QUEUED)
+
+    def start_now(self, key: str) -> Operation[DownloadStatus]:
+        return self._turn("downloads.start_now", key, DownloadState.QUEUED)
+
+    def move(self, key: str, index: int) -> Operation[None]:
+        one = self._find(key)
+        rest = [other for other in self._list if other.id != key]
+        rest.insert(index, one)
+        self.set_downloads(*rest)
+        return self._desk.operation("downloads.move", None, key, index)
+
+    def prefer(self, key: str, endpoint: str | None) -> Operation[DownloadStatus]:
+        status = replace(self._find(key), preferred=endpoint)
+        self._replace(status, tell=True)
+        return self._desk.operation("downloads.prefer", status, key, endpoint)
+
+    def cancel(self, key: str, *, keep_partial: bool = False) -> Operation[None]:
+        self.set_downloads(*(one for one in self._list if one.id != key))
+        return self._desk.operation("downloads.cancel", None, key, keep_partial)
+
+    def forget(self, key: str) -> Operation[None]:
+        self.set_downloads(*(one for one in self._list if one.id != key))
+        return self._desk.operation("downloads.forget", None, key)
+
+    def set_speed_limit(self, bytes_per_s: int | None) -> Operation[None]:
+        self._limit = bytes_per_s
+        return self._desk.operation("downloads.set_speed_limit", None, bytes_per_s)
+
+    def _turn(self, name: str, key: str, state: DownloadState) -> Operation[DownloadStatus]:
+        if all(one.id != key for one in self._list):
+            return self._desk.failed(name, DownloadError(ErrorCode.DOWNLOAD_UNKNOWN), key)
+        status = replace(
+            self._find(key), state=state, reason=None, waiting=None, bytes_per_s=0.0, eta_s=None
+        )
+        self._replace(status, tell=True)
+        return self._desk.operation(name, status, key)
+
+    def _find(self, key: str) -> DownloadStatus:
+        return next(one for one in self._list if one.id == key)
+
+    def _replace(self, status: DownloadStatus, *, tell: bool) -> None:
+        self._list = tuple(status if one.id == status.id else one for one in self._list)
+        if tell:
+            self._bus.publish(DownloadsChanged(self._list))
