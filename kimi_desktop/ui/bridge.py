@@ -585,12 +585,15 @@ class Bridge(QObject):
     ) -> Operation[T]:
         """Call back on the Qt thread when the operation ends; not when ``owner`` is gone by then.
 
+        Without an ``owner`` it is the object whose method is called back (a lambda has none).
+
         A cancelled one reports ``base.operation.Cancelled``; ``Navigation.report`` drops
         that, because who cancels knows.
         """
+        keeper = owner or _keeper(on_done) or _keeper(on_error)
 
         def call(function: Callable[[Any], None], argument: Any) -> None:  # noqa: ANN401
-            if owner is None or isValid(owner):
+            if keeper is None or isValid(keeper):
                 function(argument)
 
         def ended(result: Any, error: BaseException | None) -> None:  # noqa: ANN401
@@ -610,3 +613,9 @@ class Bridge(QObject):
     @Slot(object)
     def _call(self, function: Callable[[], None]) -> None:
         function()
+
+
+def _keeper(callback: Callable[[Any], None] | None) -> QObject | None:
+    """The object that a bound method belongs to."""
+    found = getattr(callback, "__self__", None)
+    return found if isinstance(found, QObject) else None

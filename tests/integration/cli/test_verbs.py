@@ -46,6 +46,12 @@ def run(paths: AppPaths, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def free_port() -> int:
+    """Others may use the default one."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
 def test_doctor(profile: AppPaths) -> None:
     done = run(profile, "doctor", "--json")
     assert done.returncode == 0
@@ -170,7 +176,18 @@ def test_no_model_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
 def test_serve_until_it_is_told_to_end(profile: AppPaths, number: signal.Signals) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "kimi_desktop", "serve", "tiny", "--json", "--ctx", "512"],
+        [
+            sys.executable,
+            "-m",
+            "kimi_desktop",
+            "serve",
+            "tiny",
+            "--json",
+            "--ctx",
+            "512",
+            "--port",
+            str(free_port()),
+        ],
         env=environment(profile),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
