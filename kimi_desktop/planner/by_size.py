@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kimi_desktop.base.units import GIB, MIB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed, shares_memory
+from kimi_desktop.planner.placement import SMALL_UBATCH
 from kimi_desktop.planner.plan_types import Profile
 from kimi_desktop.planner.profiles import RULES
 from kimi_desktop.planner.speed import forecast_speed
@@ -34,9 +35,12 @@ from kimi_desktop.planner.types import DeviceMemory, LoadForecast
 from kimi_desktop.planner.verdict import FitVerdict, judge
 
 # Of every GPU: context and workspaces of CUDA (0.75 GiB measured), and the graph of one
-# micro-batch of 512 tokens (0.4 GiB for K2.6 at 32K).
+# micro-batch of 512 tokens (0.4 GiB for K2.6 at 32K), or of 2,048 (1.1 to 1.5 GiB), which the
+# planner takes when experts in RAM cross PCIe once for each.
 GPU_OVERHEAD_BYTES = int(0.75 * GIB)
 GRAPH_BYTES = int(0.5 * GIB)
+STAGED_GRAPH_BYTES = int(1.25 * GIB)
+STAGED_UBATCH = RULES[Profile.SAFE].n_ubatch_staged
 HOST_OVERHEAD_BYTES = 1 * GIB
 RESERVE_SHARE = RULES[Profile.SAFE].reserve_share
 """Left free on every device: a list and the plan that it leads to say the same."""
@@ -66,6 +70,14 @@ class _Split:
     """Share on GPUs."""
     rest: float
     """The same of everything else, and of the cache."""
+    n_ubatch: int = SMALL_UBATCH
+    is_staged: bool = False
+    """Experts in RAM are brought to the first GPU for long prompts."""
+
+    @property
+    def graph_bytes(self) -> int:
+        """On every GPU."""
+        return STAGED_GRAPH_BYTES if self.n_ubatch > SMALL_UBATCH else GRAPH_BYTES
 
 
 def forecast_by_size(
@@ -98,8 +110,7 @@ def forecast_by_size(
     )
     split = estimate.split()
     memory = estimate.memory(split)
-    embedding = max(file_bytes - read.expert_bytes - read.other_bytes, 0)
-    verdict = judge(memory, embedding_bytes=embedding, reserve_share=RESERVE_SHARE)
+    verdict = judge(memory, embedding_bytes=estimate.embedding_bytes, reserve_share=RESERVE_SHARE)
     setup = estimate.speed_input(split, memory)
     return SizedForecast(memory, verdict, forecast_speed(setup, prompt_tokens, factors=factors))
 
@@ -116,29 +127,47 @@ class _Estimate:
     uses_gpus: bool
 
     @property
+    def embedding_bytes(self) -> int:
+        """The embedding of the tokens, which stays in main memory."""
+        return max(self.file_bytes - self.read.expert_bytes - self.read.other_bytes, 0)
+
+    @property
     def _staged_bytes(self) -> int:
         """One expert tensor of one layer: brought to the GPU for long prompts."""
         return self.read.expert_bytes // (self.shape.n_layer * TENSORS_PER_EXPERT_LAYER)
 
     def split(self) -> _Split:
-        """Everything on the fewest GPUs, else all but experts, else nothing (dense: what fits)."""
-        rooms = {number: room for number in self._order() if (room := self._room(number)) > 0}
+        """Everything on the fewest GPUs, else all but experts, else what fits.
+
+        The steps of ``placement``: with experts in RAM there must be room to bring one tensor of
+        them, for large micro-batches or for small ones; where there is none, they stay.
+        """
+        rooms = self._rooms(GRAPH_BYTES)
         experts, rest = self.read.expert_bytes, self.read.other_bytes + self.cache
         budget = 0
         for count, room in enumerate(rooms.values(), 1):
             budget += room
             if rest + experts <= budget:
                 return _Split(tuple(rooms)[:count], 1.0 if experts else 0.0, 1.0)
-        if not experts and rooms:
-            return _Split(tuple(rooms), 0.0, budget / rest)
-        staged = self._staged_bytes
-        left = budget - rest - staged
-        # The engine's first GPU holds what is staged, so it has to be one with room for that.
-        first = next((number for number, room in rooms.items() if room >= staged), None)
-        if left < 0 or first is None:
+        batches = ((STAGED_UBATCH, STAGED_GRAPH_BYTES), (SMALL_UBATCH, GRAPH_BYTES))
+        for n_ubatch, graph in batches if experts else ():
+            large, staged = self._rooms(graph), self._staged_bytes
+            left = sum(large.values()) - rest - staged
+            # The engine's first GPU holds what is staged, so it has to be one with room for that.
+            first = next((number for number, room in large.items() if room >= staged), None)
+            if left >= 0 and first is not None:
+                gpus = (first, *(number for number in large if number != first))
+                return _Split(gpus, left / experts, 1.0, n_ubatch, is_staged=True)
+        if budget < self.embedding_bytes:  # the output matrix goes first, and is as large
             return _Split((), 0.0, 0.0)
-        others = (number for number in rooms if number != first)
-        return _Split((first, *others), left / experts, 1.0)
+        if budget < rest:
+            return _Split(tuple(rooms), 0.0, budget / rest)
+        return _Split(tuple(rooms), (budget - rest) / experts, 1.0)
+
+    def _rooms(self, graph: int) -> dict[int, int]:
+        """For weights and cache, by GPU, the fastest first."""
+        rooms = {number: self._room(number, graph) for number in self._order()}
+        return {number: room for number, room in rooms.items() if room > 0}
 
     def _order(self) -> list[int]:
         """The GPUs, the fastest first."""
@@ -146,20 +175,20 @@ class _Estimate:
         rates = [gpu_speed(gpu).memory_bytes_per_s for gpu in gpus]
         return sorted(range(len(rates)), key=lambda number: -rates[number])
 
-    def _room(self, number: int) -> int:
+    def _room(self, number: int, graph: int) -> int:
         gpu = self.machine.gpus[number]
         kept = int(RESERVE_SHARE * gpu.vram_total_bytes) + SLACK_BYTES
-        return gpu.vram_free_bytes - kept - GPU_OVERHEAD_BYTES - GRAPH_BYTES
+        return gpu.vram_free_bytes - kept - GPU_OVERHEAD_BYTES - graph
 
     def memory(self, split: _Split) -> LoadForecast:
         """What every device would hold, the GPUs by their room."""
         read = self.read
         weights = int(read.expert_bytes * split.experts + read.other_bytes * split.rest)
         kept = int(self.cache * split.rest)
-        is_staging = bool(split.gpus) and read.expert_bytes > 0 and split.experts < 1
-        staged = {split.gpus[0]: self._staged_bytes} if is_staging else {}
+        staged = {split.gpus[0]: self._staged_bytes} if split.is_staged else {}
         rooms = {
-            number: max(self._room(number) - staged.get(number, 0), 0) for number in split.gpus
+            number: max(self._room(number, split.graph_bytes) - staged.get(number, 0), 0)
+            for number in split.gpus
         }
         total = sum(rooms.values()) or 1
         rows = []
@@ -173,7 +202,7 @@ class _Estimate:
                     total_bytes=gpu.vram_total_bytes,
                     weights_bytes=int(weights * share),
                     kv_bytes=int(kept * share),
-                    compute_bytes=GRAPH_BYTES + staged.get(number, 0) if used else 0,
+                    compute_bytes=split.graph_bytes + staged.get(number, 0) if used else 0,
                     overhead_bytes=GPU_OVERHEAD_BYTES if used else 0,
                     others_bytes=gpu.vram_total_bytes - gpu.vram_free_bytes,
                 )
@@ -220,7 +249,8 @@ class _Estimate:
                 is_i_quant=read.is_i_quant,
             ),
             prompt=PromptWork(
-                staged_bytes=int(read.expert_bytes * experts_in_ram) if split.gpus else 0
+                n_ubatch=split.n_ubatch,
+                staged_bytes=int(read.expert_bytes * experts_in_ram) if split.is_staged else 0,
             ),
             file=FileWork(
                 file_bytes=self.file_bytes,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.catalogue import shipped_catalogue
+from kimi_desktop.planner import by_size
 from kimi_desktop.planner.by_size import SizedForecast, forecast_by_size
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan
@@ -53,6 +54,7 @@ def test_an_estimate_is_near_the_exact_plan(
     assert sized.verdict.fit is plan.fit
     assert sized.speed.decode_tps.likely == pytest.approx(exact.decode_tps.likely, rel=0.25)
     assert sized.speed.decode_tps.low < exact.decode_tps.likely < sized.speed.decode_tps.high
+    assert sized.speed.prefill_tps.likely == pytest.approx(exact.prefill_tps.likely, rel=0.25)
     weights = sum(row.weights_bytes for row in sized.memory.devices)
     assert weights == pytest.approx(size, rel=1e-6)
     assert not sized.memory.exact
@@ -70,10 +72,33 @@ def test_what_runs_on_a_workstation() -> None:
     assert lossless.speed.decode_tps.high < 3
 
 
-def test_a_card_too_small_for_the_always_on_part_is_left_out() -> None:
-    found = listed("kimi-k2.6", "UD-Q4_K_XL", machine(gpus=(gpu(0, 12.0),)))
-    assert found.verdict.fit is Fit.IN_RAM
-    assert found.memory.devices[0].weights_bytes == 0
+def test_a_card_without_room_for_large_batches_gets_small_ones() -> None:
+    """As the planner does: experts stay in RAM, and cross PCIe four times as often."""
+    size = 584 * GB
+    wide, narrow = (
+        forecast_by_size("kimi-k2.6", "UD-Q4_K_XL", size, machine(gpus=(gpu(0, vram),)))
+        for vram in (24.0, 20.0)
+    )
+    assert wide.verdict.fit is narrow.verdict.fit is Fit.IN_VRAM_AND_RAM
+    graph = wide.memory.devices[0].compute_bytes - narrow.memory.devices[0].compute_bytes
+    assert graph == by_size.STAGED_GRAPH_BYTES - by_size.GRAPH_BYTES
+    ratio = wide.speed.prefill_tps.likely / narrow.speed.prefill_tps.likely
+    assert 3 < ratio < 4.5
+
+
+@pytest.mark.parametrize("vram", [2.0, 3.0, 4.0, 8.0, 12.0, 16.0, 18.0, 20.0])
+def test_a_card_too_small_for_the_always_on_part_takes_what_fits(vram: float) -> None:
+    """As the planner does: some layers, whose experts stay and are computed in RAM."""
+    found = machine(gpus=(gpu(0, vram),))
+    shape = shape_of(model_facts("kimi-k2.6.q4_x"))
+    size = sum(tensor.size_bytes for tensor in shape.tensors)
+    plan = find_plan(shape, found, Wishes(context=32_768, cache_type="f16"))
+    exact = forecast_speed(plan_input(shape, plan, found))
+    sized = forecast_by_size("Kimi K2.6", "Q4_X", size, found)
+    assert sized.verdict.fit is plan.fit
+    assert sized.verdict.fit is (Fit.IN_RAM if vram < 4 else Fit.IN_VRAM_AND_RAM)
+    assert sized.speed.decode_tps.likely == pytest.approx(exact.decode_tps.likely, rel=0.15)
+    assert sized.speed.prefill_tps.low < exact.prefill_tps.likely < sized.speed.prefill_tps.high
 
 
 def test_an_engine_without_gpus_leaves_them_idle() -> None:
