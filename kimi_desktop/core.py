@@ -38,6 +38,8 @@ from kimi_desktop.diagnosis.types import FailureRead
 from kimi_desktop.downloads.discover import Discover
 from kimi_desktop.downloads.first_chat import FirstChat, prepare_first_chat
 from kimi_desktop.downloads.header_verdict import header_verdict
+from kimi_desktop.downloads.hubs.accounts import Accounts
+from kimi_desktop.downloads.hubs.hub import HubClient
 from kimi_desktop.downloads.hubs.tokens import TokenStore
 from kimi_desktop.downloads.keeping.service import Keeper
 from kimi_desktop.downloads.keeping.types import Trash
@@ -135,14 +137,16 @@ class Core:
         self.io = IoLoop()
         self._gpus = GpuReader()
         self.tokens = TokenStore(paths.config)
-        self._remote = RemoteModels(kv_bytes_per_token)
+        client = HubClient(self.tokens.value_of)
+        self.hubs = Accounts(self.io, self.store, self.tokens, client)
+        self._remote = RemoteModels(kv_bytes_per_token, client, self.hubs.hubs)
         self.downloads = Downloads(
             self.io,
             self.bus,
             paths.downloads_file,
             self.store,
             token_of=self.tokens.value_of,
-            prepare=preparing(self.tokens.value_of, judges=self._judges),
+            prepare=preparing(self.tokens.value_of, hubs=self.hubs.hubs, judges=self._judges),
         )
         self.models = LocalModels(
             io=self.io,

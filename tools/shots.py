@@ -49,6 +49,7 @@ from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
 from kimi_desktop.base.errors import BackendError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
+from kimi_desktop.downloads.hubs.account_types import TokenPlace  # noqa: E402
 from kimi_desktop.machine.types import Machine  # noqa: E402
 from kimi_desktop.models.hash_record import Verified, Witness  # noqa: E402
 from kimi_desktop.planner.types import ExactCheck  # noqa: E402
@@ -62,6 +63,7 @@ from kimi_desktop.ui.navigation import PAGES  # noqa: E402
 from kimi_desktop.ui.overlay_host import OverlayHost  # noqa: E402
 from kimi_desktop.ui.pages import standard_pages  # noqa: E402
 from kimi_desktop.ui.plan.page import PlanPage  # noqa: E402
+from kimi_desktop.ui.settings.page import SettingsPage  # noqa: E402
 from kimi_desktop.ui.theme import Theme  # noqa: E402
 from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
 from tests.support import scripted_data  # noqa: E402
@@ -266,6 +268,25 @@ def shoot_library(studio: Studio, look: Look) -> None:
             studio.take(window, name, look)
 
 
+def shoot_hubs(studio: Studio, look: Look) -> None:
+    """Settings: accounts on model hubs, one of them being given a token."""
+    if not studio.wants("settings-hubs"):
+        return
+    services = lived_in(studio.home(), zh=look.chinese)
+    services.hubs.set_account("https://modelscope.cn", place=TokenPlace.KEYRING, owner="ada")
+    services.hubs.set_account("https://huggingface.co", can_keep=False)
+    with studio.window(services, look) as (window, bridge):
+        bridge.navigation.open_settings("hubs")
+        studio.settle()
+        page = window.page("settings")
+        assert isinstance(page, SettingsPage)
+        row = page.hubs.rows["https://huggingface.co"]
+        row.open_form()
+        row.form.field.setText("hf_0123456789abcdef")
+        bridge.navigation.open_settings("hubs")
+        studio.take(window, "settings-hubs", look)
+
+
 def _eight_gpus() -> Machine:
     """A server with unequal cards, one of them too small to help."""
     box = scripted_data.two_gpu_box()
@@ -426,6 +447,7 @@ def main(wanted: list[str]) -> int:
         studio.language.choose(look.language)
         shoot_pages(studio, look)
         shoot_library(studio, look)
+        shoot_hubs(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

@@ -551,6 +551,13 @@
     </message>
 </context>
 <context>
+    <name>TokenButton</name>
+    <message>
+        <source>Access tokens…</source>
+        <translation>访问令牌…</translation>
+    </message>
+</context>
+<context>
     <name>TopBar</name>
     <message>
         <source>Stop engine</source>

@@ -110,6 +110,88 @@
     </message>
 </context>
 <context>
+    <name>HubRow</name>
+    <message>
+        <source>Not checked</source>
+        <translation>未检查</translation>
+    </message>
+    <message>
+        <source>Token kept</source>
+        <translation>已保存令牌</translation>
+    </message>
+    <message>
+        <source>Change…</source>
+        <translation>更换…</translation>
+    </message>
+    <message>
+        <source>Add a token…</source>
+        <translation>添加令牌…</translation>
+    </message>
+    <message>
+        <source>Give a token for {name}</source>
+        <translation>为 {name} 填写令牌</translation>
+    </message>
+    <message>
+        <source>Checking</source>
+        <translation>正在检查</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>检查</translation>
+    </message>
+    <message>
+        <source>Check the token of {name}</source>
+        <translation>检查 {name} 的令牌</translation>
+    </message>
+    <message>
+        <source>Forget</source>
+        <translation>清除</translation>
+    </message>
+    <message>
+        <source>Forget the token of {name}</source>
+        <translation>清除 {name} 的令牌</translation>
+    </message>
+    <message>
+        <source>No token: public models only.</source>
+        <translation>没有令牌：只能访问公开模型。</translation>
+    </message>
+    <message>
+        <source>Kept in the system’s keyring.</source>
+        <translation>保存在系统钥匙串中。</translation>
+    </message>
+    <message>
+        <source>Kept in a file that only you can read.</source>
+        <translation>保存在只有你能读取的文件中。</translation>
+    </message>
+    <message>
+        <source>Known until the app is closed; kept nowhere.</source>
+        <translation>仅在本次运行中有效，未保存。</translation>
+    </message>
+    <message>
+        <source>From an environment variable.</source>
+        <translation>来自环境变量。</translation>
+    </message>
+    <message>
+        <source>From “hf auth login”.</source>
+        <translation>来自“hf auth login”。</translation>
+    </message>
+</context>
+<context>
+    <name>HubsCard</name>
+    <message>
+        <source>Asked first: a mirror, or a hub of your own. Empty: the usual order.</source>
+        <translation>优先使用：镜像站或自建站点。留空则按默认顺序。</translation>
+    </message>
+    <message>
+        <source>The environment variable HF_ENDPOINT says so; it goes before this.</source>
+        <translation>由环境变量 HF_ENDPOINT 指定，优先于此处设置。</translation>
+    </message>
+    <message>
+        <source>Another hub (HF_ENDPOINT)</source>
+        <translation>其他站点（HF_ENDPOINT）</translation>
+    </message>
+</context>
+<context>
     <name>SettingsPage</name>
     <message>
         <source>Settings</source>
@@ -130,6 +212,10 @@
     <message>
         <source>Engine</source>
         <translation>引擎</translation>
+    </message>
+    <message>
+        <source>Model hubs</source>
+        <translation>模型平台</translation>
     </message>
     <message>
         <source>Where things are</source>
@@ -186,6 +272,49 @@
     <message>
         <source>Run the set-up</source>
         <translation>运行设置向导</translation>
+    </message>
+</context>
+<context>
+    <name>TokenForm</name>
+    <message>
+        <source>Access token of {name}</source>
+        <translation>{name} 的访问令牌</translation>
+    </message>
+    <message>
+        <source>Checking</source>
+        <translation>正在检查</translation>
+    </message>
+    <message>
+        <source>Check and keep</source>
+        <translation>检查并保存</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Show the token</source>
+        <translation>显示令牌</translation>
+    </message>
+    <message>
+        <source>Keep it in a file that only I can read</source>
+        <translation>保存到只有我能读取的文件中</translation>
+    </message>
+    <message>
+        <source>A read-only token is enough. It goes to {host} and nowhere else.</source>
+        <translation>只读令牌即可。令牌只会发送给 {host}。</translation>
+    </message>
+    <message>
+        <source>This system has no keyring: without the file it is known until the app is closed.</source>
+        <translation>本系统没有钥匙串：不存入文件时，令牌仅在应用关闭前有效。</translation>
+    </message>
+    <message>
+        <source>Make one</source>
+        <translation>创建令牌</translation>
+    </message>
+    <message>
+        <source>Make a token at {page}</source>
+        <translation>在 {page} 创建令牌</translation>
     </message>
 </context>
 </TS>

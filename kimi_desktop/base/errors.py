@@ -116,6 +116,7 @@ class ErrorCode(StrEnum):
     # hubs
     HUB_BAD_NAME = "hubs.bad_name"
     HUB_UNKNOWN_SOURCE = "hubs.unknown_source"
+    HUB_BAD_ADDRESS = "hubs.bad_address"
     HUB_NO_REPO = "hubs.no_repo"
     HUB_NO_REVISION = "hubs.no_revision"
     HUB_GATED = "hubs.gated"

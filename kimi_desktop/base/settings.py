@@ -116,6 +116,16 @@ class DownloadSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HubSettings:
+    """Where models come from. Tokens are kept elsewhere (``downloads.hubs.tokens``)."""
+
+    endpoint: str = ""
+    """A hub of one's own or a mirror, asked first; ``HF_ENDPOINT`` goes before it."""
+    owners: Mapping[str, str] = field(default_factory=dict)
+    """Origin of a hub -> name of the account whose token is kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it."""
 
@@ -125,6 +135,7 @@ class Settings:
     chat: ChatSettings = ChatSettings()
     serve: ServeSettings = ServeSettings()
     downloads: DownloadSettings = DownloadSettings()
+    hubs: HubSettings = HubSettings()
 
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]

@@ -33,6 +33,7 @@ from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.downloads.discover_types import SearchRow
+from kimi_desktop.downloads.hubs.account_types import HubAccount, HubAccounts
 from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed
 from kimi_desktop.downloads.queue_types import DownloadStatus, PreparedDownload
 from kimi_desktop.downloads.types import DownloadSpec
@@ -141,6 +142,30 @@ class KeepService(Protocol):
 
     def move(self, model: LocalModel, folder: Path) -> Operation[Moved]:
         """Move it, proven, with what belongs to it alone; a new folder joins the library."""
+
+
+class HubService(Protocol):
+    """Accounts on model hubs; tokens go in and never come out."""
+
+    def look(self) -> Operation[HubAccounts]:
+        """Every hub with what is kept for it (asks the keyring)."""
+
+    def set_token(
+        self, endpoint: str, token: str, *, in_file: bool = False
+    ) -> Operation[HubAccount]:
+        """Ask the hub whose token it is, then keep it; ``in_file``: agreed, without a keyring.
+
+        Fails with HUB_BAD_TOKEN or HUB_TOKEN_MALFORMED; nothing is kept then.
+        """
+
+    def check(self, endpoint: str) -> Operation[HubAccount]:
+        """Ask the hub whose the kept token is; ``problem`` says what it met."""
+
+    def forget(self, endpoint: str) -> Operation[HubAccount]:
+        """Drop the token that is kept here."""
+
+    def set_endpoint(self, address: str) -> Operation[HubAccounts]:
+        """The hub to ask first; "" = the usual order. Fails with HUB_BAD_ADDRESS."""
 
 
 class DiscoverService(Protocol):
@@ -496,6 +521,10 @@ class Services(Protocol):
     @property
     def keeper(self) -> KeepService:
         """What becomes of models that are here."""
+
+    @property
+    def hubs(self) -> HubService:
+        """Accounts on model hubs."""
 
     @property
     def discover(self) -> DiscoverService:

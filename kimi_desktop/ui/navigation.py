@@ -34,6 +34,7 @@ class Navigation(QObject):
     new_chat_wanted = Signal()
     problem_met = Signal(object)
     note_made = Signal(str)
+    settings_wanted = Signal(str)
     offer_made = Signal(str, str, object)
     overlay_wanted = Signal(object)
 
@@ -61,6 +62,11 @@ class Navigation(QObject):
         """Show the Plan page with this model."""
         self.page_wanted.emit("plan")
         self.plan_wanted.emit(model_id)
+
+    def open_settings(self, section: str) -> None:
+        """Show a section of the Settings page: "hubs"."""
+        self.page_wanted.emit("settings")
+        self.settings_wanted.emit(section)
 
     def open_picker(self) -> None:
         """Drop down the list of models."""

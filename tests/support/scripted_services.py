@@ -24,6 +24,7 @@ from tests.support.scripted_diagnosis import ScriptedDiagnosis
 from tests.support.scripted_discover import ScriptedDiscover
 from tests.support.scripted_downloads import ScriptedDownloads
 from tests.support.scripted_engine import ScriptedEngine
+from tests.support.scripted_hubs import ScriptedHubs
 from tests.support.scripted_keeper import ScriptedKeeper
 from tests.support.scripted_machine import (
     ScriptedMachine,
@@ -45,6 +46,7 @@ class ScriptedServices:
         self.machine = ScriptedMachine(self.desk, self.bus, machine)
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
         self.keeper = ScriptedKeeper(self.desk, self.bus, self.models)
+        self.hubs = ScriptedHubs(self.desk)
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.downloads = ScriptedDownloads(self.desk, self.bus)
         self.engine = ScriptedEngine(self.desk, self.bus, self)

@@ -18,8 +18,16 @@ TEXTS: dict[str, Text] = {
         "“{source}”不是已知的来源。",
     ),
     "hubs.unknown_source.next": Text(
-        "Known are: {known}. HF_ENDPOINT adds another hub.",
-        "已知来源：{known}。可用环境变量 HF_ENDPOINT 添加其他站点。",
+        "Known are: {known}. HF_ENDPOINT, or the settings, add another hub.",
+        "已知来源：{known}。可用环境变量 HF_ENDPOINT 或在设置中添加其他站点。",
+    ),
+    "hubs.bad_address": Text(
+        "“{address}” is not the address of a hub.",
+        "“{address}”不是有效的站点地址。",
+    ),
+    "hubs.bad_address.next": Text(
+        "It looks like https://hf-mirror.com; plain http is for your own network only.",
+        "地址形如 https://hf-mirror.com；http 只可用于自己的内部网络。",
     ),
     "hubs.no_repo": Text(
         "{host} shows no repository called {repo}.",

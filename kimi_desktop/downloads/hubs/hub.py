@@ -109,12 +109,17 @@ def check_repo_name(repo: str) -> None:
 
 
 def known_hubs(
-    added: Sequence[Hub] = (), *, data_file: Path | None = None, environment: bool = True
+    added: Sequence[Hub] = (),
+    *,
+    endpoint: str = "",
+    data_file: Path | None = None,
+    environment: bool = True,
 ) -> tuple[Hub, ...]:
     """All hubs, in the order in which they are asked.
 
     Args:
         added: those that the user named.
+        endpoint: what the settings say; ``HF_ENDPOINT`` goes before it.
         data_file: instead of the one that ships.
         environment: whether ``HF_ENDPOINT`` counts.
     """
@@ -123,7 +128,8 @@ def known_hubs(
         Hub(h["id"], h["name"], HubKind(h["kind"]), h["endpoint"], h.get("mirror", False))
         for h in data["hubs"]
     ]
-    named = os.environ.get(ENDPOINT_VARIABLE, "").strip().rstrip("/") if environment else ""
+    named = named_endpoint() if environment else ""
+    named = named or endpoint.strip().rstrip("/")
     if named:
         hubs.insert(0, dataclasses.replace(custom_hub(named), is_private=True))
     hubs += added
@@ -133,6 +139,11 @@ def known_hubs(
         known = next((h for h in hubs if origin_of(h.endpoint) == origin and h.id != origin), hub)
         first.setdefault(origin, known)
     return tuple(first.values())
+
+
+def named_endpoint() -> str:
+    """What ``HF_ENDPOINT`` says; "" when it is not set."""
+    return os.environ.get(ENDPOINT_VARIABLE, "").strip().rstrip("/")
 
 
 def hubs_to_ask(hubs: Sequence[Hub], kind: HubKind) -> list[Hub]:

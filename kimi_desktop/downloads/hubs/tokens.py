@@ -17,12 +17,12 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, cast
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.files import write_atomically
+from kimi_desktop.downloads.hubs.account_types import TokenPlace as TokenPlace  # noqa: PLC0414
 from kimi_desktop.downloads.transport import is_private
 
 log = logging.getLogger(__name__)
@@ -39,19 +39,6 @@ _VARIABLES: Mapping[str, tuple[str, ...]] = {
 }
 _HUGGING_FACE = "https://huggingface.co"
 _MAX_FILE_BYTES = 64 * 1024
-
-
-class TokenPlace(StrEnum):
-    """Where a token comes from."""
-
-    KEYRING = "keyring"
-    SESSION = "session"
-    """Nowhere: it is gone when the app ends."""
-    FILE = "file"
-    """Our own file, which only the user can read."""
-    ENVIRONMENT = "environment"
-    OTHER_PROGRAM = "other_program"
-    """The file of ``hf auth login``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +92,7 @@ class TokenStore:
 
     def find(self, origin: str) -> Token | None:
         """The token of an origin; one given here goes before those of other programs."""
-        if not _is_safe(origin):
+        if not is_safe_origin(origin):
             return None
         with self._lock:
             if known := self._session.get(origin):
@@ -131,7 +118,7 @@ class TokenStore:
                 this run all the same).
         """
         value = value.strip()
-        if not _TOKEN.fullmatch(value) or not _is_safe(origin):
+        if not _TOKEN.fullmatch(value) or not is_safe_origin(origin):
             raise DownloadError(ErrorCode.HUB_TOKEN_MALFORMED)
         with self._lock:
             self._session[origin] = Token(value, TokenPlace.SESSION)
@@ -255,7 +242,12 @@ def system_keyring() -> Keyring | None:
     return cast(Keyring, backend) if real and len(real) == len(parts) else None
 
 
-def _is_safe(origin: str) -> bool:
+def is_token(value: str) -> bool:
+    """It has the form of one: a word that a header can carry."""
+    return _TOKEN.fullmatch(value) is not None
+
+
+def is_safe_origin(origin: str) -> bool:
     """Encrypted, or on a network of one's own."""
     parts = urllib.parse.urlsplit(origin)
     return parts.scheme == "https" or (parts.scheme == "http" and is_private(parts.hostname))

@@ -11,6 +11,7 @@ from kimi_desktop.base.units import format_gib
 from kimi_desktop.planner.offer_types import FileWords, OfferedFile, OfferedModel, PlannedFile
 from kimi_desktop.planner.types import DeviceMemory
 from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.hub_help import TokenButton
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.offer_row import CHIPS
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
@@ -48,6 +49,7 @@ class DiscoverDetails(Surface):
         self._reading = Label(size=TextSize.SMALL, tone="muted", wrap=True)
         self.failure = Label(tone="bad", wrap=True)
         self._advice = Label(size=TextSize.SMALL, tone="muted", wrap=True)
+        self.token = TokenButton(bridge)
         self._devices = QWidget()
         self._bars = QVBoxLayout(self._devices)
         self._bars.setContentsMargins(0, 0, 0, 0)
@@ -73,6 +75,7 @@ class DiscoverDetails(Surface):
     def retranslate(self) -> None:
         """Set the words."""
         self.plan.setText(self.tr("Plan by its header"))
+        self.token.retranslate()
         self.cancel.setText(self.tr("Cancel"))
         self.copy.setText(self.tr("Copy its name"))
         self._show()
@@ -114,7 +117,7 @@ class DiscoverDetails(Surface):
         layout.addWidget(self._details)
         layout.addSpacing(4)
         layout.addLayout(buttons)
-        for label in (self._reading, self.failure, self._advice):
+        for label in (self._reading, self.failure, self._advice, self.token):
             layout.addWidget(label)
         layout.addWidget(self._devices)
         layout.addWidget(self.reasons)
@@ -190,6 +193,7 @@ class DiscoverDetails(Surface):
         self._advice.setText(advice)
         self.failure.setVisible(failed)
         self._advice.setVisible(failed)
+        self.token.show_for(self._error if failed else None)
 
     def _show_devices(self, file: OfferedFile, planned: PlannedFile | None) -> None:
         while (item := self._bars.takeAt(0)) is not None:

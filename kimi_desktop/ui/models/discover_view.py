@@ -20,6 +20,7 @@ from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.machine.types import MachineProbed
 from kimi_desktop.planner.offer_types import FileWords, OfferedFile, OfferedModel
 from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.hub_help import TokenButton
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.models.discover_card import ModelCard
 from kimi_desktop.ui.models.discover_details import DiscoverDetails
@@ -57,6 +58,8 @@ class DiscoverView(QWidget):
         self.problem.set_closable(closable=False)
         self.again = Button(small=True)
         self.problem.add_button(self.again)
+        self.token = TokenButton(bridge)
+        self.problem.add_button(self.token)
         self.engine_note = MessageBar("warn")
         self.note = Label(tone="muted", wrap=True)
         self.results = ResultList()
@@ -116,6 +119,7 @@ class DiscoverView(QWidget):
         self.go.setText(self.tr("Search"))
         self.back.setText(self.tr("Kimi family"))
         self.again.setText(self.tr("Try again"))
+        self.token.retranslate()
         self.engine_note.show_message(
             self.tr("These figures use your GPUs; the engine that is chosen does not."),
             self.tr("Choose a llama-server built for them in Settings to get this speed."),
@@ -200,6 +204,7 @@ class DiscoverView(QWidget):
             if operation is self._operation and not isinstance(error, Cancelled):
                 self._operation = None
                 self.problem.show_message(*describe_error(error, language()))
+                self.token.show_for(error)
                 self.problem.show()
                 self._show_state()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from kimi_desktop.base.events import Event
@@ -15,6 +15,7 @@ from kimi_desktop.base.settings import LanguageChoice, Settings, ThemeChoice
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.settings.about import AboutCard
 from kimi_desktop.ui.settings.folders import DataCard, EngineCard, FoldersCard
+from kimi_desktop.ui.settings.hubs import HubsCard
 from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import Heading, PageHeader, ScrollPage
@@ -34,6 +35,7 @@ class SettingsPage(QWidget):
         self._looks_heading, self._chat_heading = Heading(), Heading()
         self._models_heading, self._engine_heading = Heading(), Heading()
         self._data_heading, self._about_heading = Heading(), Heading()
+        self._hubs_heading = Heading()
         self.language = Segmented()
         self.theme = Segmented()
         self.enter_sends = Switch()
@@ -43,15 +45,17 @@ class SettingsPage(QWidget):
         self._enter_row = SettingRow(self.enter_sends)
         self._wizard_row = SettingRow(self.wizard_button)
         self.folders = FoldersCard(bridge)
+        self.hubs = HubsCard(bridge)
         self.engine = EngineCard(bridge)
         self.data = DataCard()
         self.about = AboutCard(bridge)
-        page = ScrollPage(width=COLUMN_WIDTH)
+        page = self._page = ScrollPage(width=COLUMN_WIDTH)
         page.body.addWidget(self._header)
         for heading, content in (
             (self._looks_heading, SettingsCard(self._language_row, self._theme_row)),
             (self._chat_heading, SettingsCard(self._enter_row)),
             (self._models_heading, self.folders),
+            (self._hubs_heading, self.hubs),
             (self._engine_heading, self.engine),
             (self._data_heading, self.data),
             (self._about_heading, self.about),
@@ -70,6 +74,7 @@ class SettingsPage(QWidget):
         self.enter_sends.clicked.connect(lambda on: self._change(enter_sends=on))
         self.wizard_button.clicked.connect(bridge.navigation.run_wizard)
         bridge.happened.connect(self._on_event)
+        bridge.navigation.settings_wanted.connect(self.show_section)
         self.retranslate()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -78,6 +83,19 @@ class SettingsPage(QWidget):
             self.retranslate()
         super().changeEvent(event)
 
+    def show_section(self, name: str) -> None:
+        """Scroll to a section, now that it is shown: "hubs"."""
+        if name == "hubs":
+            QTimer.singleShot(0, self, self._show_hubs)
+
+    def _show_hubs(self) -> None:
+        top = self._hubs_heading.mapTo(self._page, self._hubs_heading.rect().topLeft())
+        bar = self._page.verticalScrollBar()
+        bar.setValue(bar.value() + top.y() - 16)
+        for row in self.hubs.rows.values():
+            row.give.setFocus(Qt.FocusReason.OtherFocusReason)
+            break
+
     def retranslate(self) -> None:
         """Set the words."""
         self._header.set_title(self.tr("Settings"))
@@ -85,6 +103,7 @@ class SettingsPage(QWidget):
         self._chat_heading.setText(self.tr("Chat"))
         self._models_heading.setText(self.tr("Models folders"))
         self._engine_heading.setText(self.tr("Engine"))
+        self._hubs_heading.setText(self.tr("Model hubs"))
         self._data_heading.setText(self.tr("Where things are"))
         self._about_heading.setText(self.tr("About"))
         self.language.set_options(

@@ -280,3 +280,27 @@ def test_a_disk_without_room_is_said_in_the_row(qtbot, view, services):
     qtbot.waitUntil(
         lambda: bool(view.cards) and "No disk has room" in view.cards[0].rows[0].accessibleName()
     )
+
+
+def test_a_gated_repository_leads_to_the_tokens(qtbot, view, services, bridge):
+    heard = []
+    bridge.navigation.settings_wanted.connect(heard.append)
+    params = {"repo": "org/x", "page": "https://huggingface.co/org/x"}
+    services.discover.error = DownloadError(ErrorCode.HUB_GATED_NO_TOKEN, params)
+    view.search.setText("org/x")
+    click(qtbot, view.go)
+    qtbot.waitUntil(view.token.isVisible)
+    click(qtbot, view.token)
+    assert heard == ["hubs"]
+    services.discover.error = OFFLINE
+    click(qtbot, view.again)
+    qtbot.waitUntil(lambda: "huggingface.co" in view.problem.text())
+    assert not view.token.isVisible()
+
+
+def test_so_does_a_header_that_is_gated(qtbot, view, services):
+    qtbot.waitUntil(lambda: bool(view.cards))
+    params = {"repo": "org/x", "page": "https://huggingface.co/org/x"}
+    services.discover.error = DownloadError(ErrorCode.HUB_GATED, params)
+    click(qtbot, view.details.plan)
+    qtbot.waitUntil(view.details.token.isVisible)

@@ -21,6 +21,7 @@ from kimi_desktop.base.settings import (
     SCHEMA,
     ChatSettings,
     EngineSettings,
+    HubSettings,
     LanguageChoice,
     ModelSettings,
     ServeSettings,
@@ -66,6 +67,7 @@ any_settings = st.builds(
         clients=st.dictionaries(words, words, max_size=3),
         address=words,
     ),
+    hubs=st.builds(HubSettings, endpoint=words, owners=st.dictionaries(words, words, max_size=3)),
 )
 
 
@@ -102,7 +104,8 @@ def plain(settings: Settings) -> dict[str, Any]:
     loads = {model: dict(load) for model, load in settings.engine.loads.items()}
     engine = dataclasses.replace(settings.engine, loads=loads)
     serve = dataclasses.replace(settings.serve, clients=dict(settings.serve.clients))
-    return dataclasses.asdict(dataclasses.replace(settings, engine=engine, serve=serve))
+    hubs = dataclasses.replace(settings.hubs, owners=dict(settings.hubs.owners))
+    return dataclasses.asdict(dataclasses.replace(settings, engine=engine, serve=serve, hubs=hubs))
 
 
 def no_links(self: Path, target: Path) -> None:
