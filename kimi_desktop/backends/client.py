@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from kimi_desktop.base.errors import ChatError, ErrorCode
 
 if TYPE_CHECKING:
     import httpx
+
+    from kimi_desktop.backends.engines.interface import Proof
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 10.0
@@ -115,13 +118,12 @@ class EngineClient:
         except self._errors:
             return False
 
-    async def proves_key(self) -> bool:
+    async def proves_key(self, proof: Proof) -> bool:
         """A guarded route answers 200 with our key and 401 without: it is the engine we started."""
+        asked = functools.partial(self._http.request, proof.method, proof.path, json=proof.body)
         try:
-            ours = await self._http.post("/tokenize", json={"content": "a"})
-            other = await self._http.post(
-                "/tokenize", json={"content": "a"}, headers={"Authorization": "Bearer -"}
-            )
+            ours = await asked()
+            other = await asked(headers={"Authorization": "Bearer -"})
         except self._errors:
             return False
         return ours.status_code == 200 and other.status_code == 401
@@ -151,6 +153,14 @@ class EngineClient:
                 with contextlib.suppress(ValueError):
                     samples[name] = float(value)
         return samples
+
+    async def metrics_page(self) -> str:
+        """/metrics as it is, for the engine to read.
+
+        Raises:
+            ChatError: nobody listens, or it has none.
+        """
+        return await self._get_text("/metrics")
 
     async def close(self) -> None:
         """Close every connection; open streams end."""

@@ -39,7 +39,7 @@ _HEAD = re.compile(r"^(-{1,2}[A-Za-z][\w-]*(?:,\s*-{1,2}[A-Za-z][\w-]*)*)(?: (\S
 
 @dataclass(frozen=True, slots=True)
 class EngineBuild:
-    """One installed build of llama.cpp and what its help says."""
+    """One installed build of an engine and what its help says."""
 
     kind: EngineKind
     program: tuple[str, ...]
@@ -51,6 +51,10 @@ class EngineBuild:
     unix_sockets: bool = False
     devices: tuple[str, ...] = field(default=())
     """GPUs that this build can use."""
+    version: str = ""
+    """"0.32.0+cpu", of engines that have such."""
+    architectures: frozenset[str] = frozenset()
+    """Models that it knows, where its files tell."""
 
     @property
     def device_prefix(self) -> str:
@@ -78,6 +82,8 @@ class Listening:
 
     socket_path: Path | None
     key_file: Path
+    port: int = 0
+    """For programs that cannot choose one."""
 
 
 def parse_help(text: str) -> dict[str, str]:

@@ -56,6 +56,15 @@ class EngineLog:
         self._write(lines)
         return lines
 
+    def feed_line(self, line: str) -> list[str]:
+        """Take a whole line that came another way, whatever ``feed`` has half read."""
+        if not line.strip():
+            return []
+        lines = [self._clean(line)]
+        self._keep(lines[0])
+        self._write(lines)
+        return lines
+
     def tail(self, count: int) -> tuple[str, ...]:
         """The last lines."""
         with self._lock:

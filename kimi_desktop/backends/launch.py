@@ -41,6 +41,10 @@ class LaunchOrder:
     grace_s: float = GRACE_S
     farewell: str = ""
     """A line for its stdin before it is asked to end."""
+    interrupts: bool = False
+    """It is asked by SIGINT, and alone."""
+    clears_shared_memory: bool = False
+    """What it leaves in /dev/shm is removed."""
 
 
 class EngineProcess:
@@ -93,6 +97,8 @@ class EngineProcess:
             "owner": os.getpid(),
             "grace_s": order.grace_s,
             "farewell": order.farewell,
+            "interrupts": order.interrupts,
+            "clears_shared_memory": order.clears_shared_memory,
         }
         await self._say(json.dumps(message))
         self.pid = await self._started

@@ -20,6 +20,8 @@ from pathlib import Path
 
 import psutil
 
+from kimi_desktop.backends.types import LoadStep
+
 STATE_PREFIX = "cmd_child_to_router:state:"
 LEAST_BYTES = 64 * 2**20
 """Below this the second source shows nothing but libraries, and a load takes no time."""
@@ -49,8 +51,13 @@ class LoadProgress:
         self._fraction = 0.0
         self.is_ready = False
         """The engine has said so."""
+        self.step: LoadStep | None = None
+        """llama.cpp does not tell."""
 
-    def take(self, line: str) -> None:
+    def take_log(self, line: str) -> None:
+        """Its log says nothing that can be counted."""
+
+    def take_output(self, line: str) -> None:
         """A line of the engine's stdout; anything but its state is passed over."""
         if not line.startswith(STATE_PREFIX):
             return

@@ -1,8 +1,20 @@
-"""Who listens on a port of this computer."""
+"""Ports of this computer: who listens on one, and which is free."""
 
 from __future__ import annotations
 
+import socket
+
 import psutil
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on now, for programs that cannot choose one.
+
+    Another may take it before they do: whoever answers there has to prove who it is.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def owns_port(pid: int, port: int) -> bool:

@@ -43,8 +43,16 @@ class ProcessTree(Protocol):
             OSError: it cannot be started.
         """
 
-    def ask_to_end(self, process: EngineProcess, farewell: str) -> None:
-        """The polite way: ``farewell`` on its stdin, and what the system has. Returns at once."""
+    def ask_to_end(
+        self, process: EngineProcess, farewell: str, *, interrupts: bool = False
+    ) -> None:
+        """The polite way: ``farewell`` on its stdin, and what the system has. Returns at once.
+
+        ``interrupts``: as Ctrl+C does, but only to the engine itself; it ends its own children.
+        """
+
+    def members(self) -> list[int]:
+        """The engine and its descendants that live, where the system tells."""
 
     def kill(self, process: EngineProcess) -> None:
         """The engine and every descendant, without asking. Returns when they are gone."""
@@ -79,12 +87,21 @@ class PosixTree:
             preexec_fn=self._before_exec(os.getpid()),  # noqa: PLW1509
         )
 
-    def ask_to_end(self, process: EngineProcess, farewell: str) -> None:
+    def ask_to_end(
+        self, process: EngineProcess, farewell: str, *, interrupts: bool = False
+    ) -> None:
         """SIGTERM to the group, between the farewell and the end of stdin."""
         _say(process, farewell)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGTERM)
+            if interrupts:
+                os.kill(process.pid, signal.SIGINT)
+            else:
+                os.killpg(process.pid, signal.SIGTERM)
         _close_stdin(process)
+
+    def members(self) -> list[int]:
+        """Read from /proc; macOS keeps no files in /dev/shm that would need it."""
+        return list(self._descendants()) if self._linux else []
 
     def kill(self, process: EngineProcess) -> None:
         """SIGKILL to the group, then to every descendant that left it."""
@@ -200,10 +217,17 @@ class WindowsTree:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
 
-    def ask_to_end(self, process: EngineProcess, farewell: str) -> None:
+    def ask_to_end(
+        self, process: EngineProcess, farewell: str, *, interrupts: bool = False
+    ) -> None:
         """Windows has no SIGTERM: llama.cpp ends when its stdin closes (measured on Linux)."""
+        del interrupts  # no engine that wants one runs there
         _say(process, farewell)
         _close_stdin(process)
+
+    def members(self) -> list[int]:
+        """Nothing here needs them."""
+        return []
 
     def kill(self, process: EngineProcess) -> None:
         """The engine now; its descendants when the supervisor ends and the job closes."""

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import re
 import secrets
 import time
 from collections.abc import Callable
@@ -14,23 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kimi_desktop.backends.client import EngineClient
-from kimi_desktop.backends.command import EngineBuild, Listening, build_command
+from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.end_facts import ModelFileBefore, facts_of_end, facts_of_refusal
 from kimi_desktop.backends.engine_folder import make_engine_folder, remove_engine_folder
 from kimi_desktop.backends.engine_log import EngineLog
+from kimi_desktop.backends.engines.interface import Engine, LoadReader, RunPlace
 from kimi_desktop.backends.environment import engine_environment
-from kimi_desktop.backends.failures import EngineEnd, explain
+from kimi_desktop.backends.failures import EngineEnd
 from kimi_desktop.backends.launch import EngineProcess, LaunchOrder, launch
 from kimi_desktop.backends.leftovers import EngineRecord, process_started, write_record
-from kimi_desktop.backends.load_progress import LoadProgress, arrived_bytes, model_bytes
+from kimi_desktop.backends.load_progress import arrived_bytes, model_bytes
 from kimi_desktop.backends.oom import oom_kills
-from kimi_desktop.backends.ports import owns_port
-from kimi_desktop.backends.probe import WHEEL, python_path
-from kimi_desktop.backends.types import Endpoint, EngineFacts, EngineKind, LoadSettings
+from kimi_desktop.backends.ports import free_port, owns_port
+from kimi_desktop.backends.probe import WHEEL
+from kimi_desktop.backends.types import Endpoint, EngineFacts, EngineKind, LoadSettings, LoadStep
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
-from kimi_desktop.planner.plan_types import LoadMode
 
 log = logging.getLogger(__name__)
 
@@ -39,19 +38,19 @@ ASK_AGAIN_S = 0.05
 PROOF_TIMEOUT_S = 30.0
 """After it says that it is ready, an engine must soon answer to its key."""
 LOG_FILE = "engine.log"
-ROUTER_FAREWELL = "cmd_router_to_child:exit"
 SOCKET_NAME = "e.sock"
 KEY_NAME = "key"
 
-# The first is b11549's, the second what llama-server wrote until 2025.
-_PORT = re.compile(r"listening on http://[^:/\s]+:(\d+)|listening, hostname: \S+, port: (\d+)")
-_LISTENING = re.compile(r"\blistening\b")
+
+OnProgress = Callable[[float | None, LoadStep | None], None]
+"""How far a load is, and what the engine does."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
     """What to run."""
 
+    engine: Engine
     build: EngineBuild
     settings: LoadSettings
     n_threads: int
@@ -72,7 +71,7 @@ class EngineRun:
         self.endpoint: Endpoint | None = None
         self._folder: Path | None = None
         self._process: EngineProcess | None = None
-        self._progress: LoadProgress | None = None
+        self._progress: LoadReader | None = None
         self._record: Path | None = None
         self._listens = asyncio.Event()
         self.facts: EngineFacts | None = None
@@ -105,7 +104,7 @@ class EngineRun:
             raise
 
     async def drive(
-        self, on_progress: Callable[[float | None], None], on_ready: Callable[[], None]
+        self, on_progress: OnProgress, on_ready: Callable[[], None]
     ) -> BackendError | None:
         """Follow it to its end; returns why it ended, None when it was asked to."""
         assert self._process is not None
@@ -135,26 +134,36 @@ class EngineRun:
             await self._process.end()
 
     async def _launch(self) -> None:
-        build, settings = self._order.build, self._order.settings
+        engine, build, settings = self._order.engine, self._order.build, self._order.settings
         folder = await self._make_folder()
         socket = folder / SOCKET_NAME if build.unix_sockets else None
-        if socket is not None:
-            self.endpoint = Endpoint(socket, None, self._key)
-        argv = build_command(
+        port = 0 if socket is not None or engine.picks_port else await self._io.in_pool(free_port)
+        if socket is not None or port:
+            self.endpoint = Endpoint(socket, port or None, self._key)
+        argv = engine.command(
             build,
             settings,
-            listening=Listening(socket, folder / KEY_NAME),
+            listening=Listening(socket, folder / KEY_NAME, port),
             n_threads=self._order.n_threads,
         )
         self._file_before = await self._io.in_pool(ModelFileBefore.look, settings.model_path)
-        self._progress = LoadProgress(
+        self._progress = engine.reader(
+            settings,
             await self._io.in_pool(model_bytes, settings.model_path),
-            copies=settings.n_gpu_layers > 0 and settings.load_mode is not LoadMode.NONE,
-            arrived_bytes=lambda: arrived_bytes(self.pid) if self.pid else None,
+            lambda: arrived_bytes(self.pid) if self.pid else None,
         )
+        place = RunPlace(folder, self._key)
         self._process = await launch(
             self._io,
-            LaunchOrder(argv, self._environment(), folder, self._order.grace_s, self._farewell()),
+            LaunchOrder(
+                argv,
+                engine_environment(os.environ, engine.environment(build, settings, place)),
+                folder,
+                self._order.grace_s,
+                engine.farewell(build),
+                interrupts=engine.stopping.interrupts,
+                clears_shared_memory=engine.stopping.clears_shared_memory,
+            ),
             self.log,
             on_output=self._on_output,
             on_log=self._on_log,
@@ -163,10 +172,10 @@ class EngineRun:
         await self._io.in_pool(self._write_record, folder)
 
     async def _load(
-        self, exited: asyncio.Task[int | None], on_progress: Callable[[float | None], None]
+        self, exited: asyncio.Task[int | None], on_progress: OnProgress
     ) -> BackendError | None:
         """Until it is ready or has ended; an error when it is neither and cannot be."""
-        told: float | None = -1.0
+        told: tuple[float | None, LoadStep | None] = (-1.0, None)
         while not exited.done():
             ready = self._io.spawn(self._is_ready(), name="engine ready")
             await asyncio.wait(
@@ -177,10 +186,11 @@ class EngineRun:
             if ready.done() and ready.result():
                 return await self._prove(exited)
             ready.cancel()
-            fraction = self._progress.fraction() if self._progress is not None else None
-            if fraction != told:
-                told = fraction
-                on_progress(fraction)
+            assert self._progress is not None  # made before the process
+            now = self._progress.fraction(), self._progress.step
+            if now != told:
+                told = now
+                on_progress(*now)
         return None
 
     async def _is_ready(self) -> bool:
@@ -205,7 +215,7 @@ class EngineRun:
         port = self.endpoint.port
         deadline = time.monotonic() + PROOF_TIMEOUT_S
         while not (
-            await self.client.proves_key()
+            await self.client.proves_key(self._order.engine.proof)
             and (port is None or await self._io.in_pool(owns_port, self.pid or 0, port))
         ):
             if exited.done():
@@ -219,54 +229,40 @@ class EngineRun:
         return None
 
     def _on_output(self, line: str) -> None:
-        if self._progress is not None:
-            self._progress.take(line)
+        if self._order.engine.logs_to_stdout:
+            for cleaned in self.log.feed_line(line):
+                self._on_log(cleaned)
+        elif self._progress is not None:
+            self._progress.take_output(line)
             if self._progress.is_ready and self.endpoint is not None:
                 self._listens.set()
 
     def _on_log(self, line: str) -> None:
-        if self._listens.is_set() or not _LISTENING.search(line):
+        if self._listens.is_set():
+            return
+        if self._progress is not None:
+            self._progress.take_log(line)
+        heard = self._order.engine.heard(line)
+        if heard is None:
             return
         if self.endpoint is None:
-            match = _PORT.search(line)
-            if match is None:
+            if heard.port is None:
                 return
-            self.endpoint = Endpoint(None, int(match[1] or match[2]), self._key)
+            self.endpoint = Endpoint(None, heard.port, self._key)
         self._listens.set()
-
-    def _environment(self) -> dict[str, str]:
-        extra = {}
-        if self._order.build.is_router_child:
-            extra["LLAMA_SERVER_ROUTER_PORT"] = "1"
-        if self._order.build.kind is EngineKind.EMBEDDED:
-            extra["PYTHONPATH"] = python_path()
-        return engine_environment(os.environ, extra)
-
-    def _farewell(self) -> str:
-        """llama-server waits for its router's word on stdin before it ends (measured: for ever).
-
-        The embedded one dies of SIGTERM at once, and this word would leave it half ended.
-        """
-        build = self._order.build
-        is_server = build.kind is EngineKind.LLAMA_SERVER
-        return ROUTER_FAREWELL if is_server and build.is_router_child else ""
 
     async def _make_folder(self) -> Path:
         try:
             parent = await self._io.in_pool(self._paths.socket_folder)
             self._folder = await self._io.in_pool(make_engine_folder, parent)
-            await self._io.in_pool(self._write_key, self._folder / KEY_NAME)
+            place = RunPlace(self._folder, self._key)
+            await self._io.in_pool(self._order.engine.write_files, place)
         except OSError as error:
             detail = ": ".join(filter(None, [error.filename, error.strerror or str(error)]))
             raise BackendError(
                 ErrorCode.ENGINE_START_FAILED, {"detail": detail}, cause=error
             ) from error
         return self._folder
-
-    def _write_key(self, file: Path) -> None:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            out.write(self._key + "\n")
 
     def _write_record(self, folder: Path) -> None:
         process = self._process
@@ -302,7 +298,7 @@ class EngineRun:
 
     def _explain(self, code: int | None) -> BackendError:
         self.facts = self._facts(code)
-        return explain(
+        return self._order.engine.explain(
             EngineEnd(
                 code=code,
                 was_ready=self._was_ready,

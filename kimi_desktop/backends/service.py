@@ -20,10 +20,11 @@ import psutil
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, build_command
 from kimi_desktop.backends.defaults import plain_settings
+from kimi_desktop.backends.engines.llama_cpp import LlamaCpp
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
 from kimi_desktop.backends.load_planner import LoadPlanner
-from kimi_desktop.backends.probe import Prober, embedded_build, find_llama_server
+from kimi_desktop.backends.probe import embedded_build, find_llama_server
 from kimi_desktop.backends.run import EngineRun, RunOrder
 from kimi_desktop.backends.state_machine import ANSWERING, RUNNING, EngineStateMachine
 from kimi_desktop.backends.types import (
@@ -34,6 +35,7 @@ from kimi_desktop.backends.types import (
     EngineStatus,
     Leftover,
     LoadSettings,
+    LoadStep,
 )
 from kimi_desktop.base.errors import (
     BackendError,
@@ -103,7 +105,8 @@ class LlamaEngineService:
         self._checker = checker
         self._grace_s = grace_s
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
-        self._prober = Prober()
+        self._llama = LlamaCpp()
+        self._prober = self._llama.prober
         self.plans = LoadPlanner(
             io,
             store,
@@ -272,7 +275,7 @@ class LlamaEngineService:
         if not await self._io.in_pool(settings.model_path.is_file):
             raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": str(settings.model_path)})
         build = await self._find_build(settings)
-        order = RunOrder(build, settings, self._n_threads(), self._grace_s)
+        order = RunOrder(self._llama, build, settings, self._n_threads(), self._grace_s)
         run = self._run = EngineRun(self._io, self._paths, order)
         self._states.update(engine_name=build.name, started_at=run.started_at)
         await run.begin()
@@ -281,13 +284,13 @@ class LlamaEngineService:
     async def _drive(self, run: EngineRun, ready: asyncio.Future[EngineStatus]) -> None:
         """Follow one engine to its end and publish what happens to it."""
 
-        def on_progress(fraction: float | None) -> None:
+        def on_progress(fraction: float | None, step: LoadStep | None) -> None:
             if self.status.state is EngineState.LOADING:
-                self._states.update(load_fraction=fraction)
+                self._states.update(load_fraction=fraction, load_step=step)
 
         def on_ready() -> None:
             if self.status.state is EngineState.LOADING:
-                status = self._states.move(EngineState.READY, load_fraction=None)
+                status = self._states.move(EngineState.READY, load_fraction=None, load_step=None)
                 ready.set_result(status)
 
         error = await run.drive(on_progress, on_ready)
@@ -317,7 +320,12 @@ class LlamaEngineService:
 
     def _stopped(self) -> EngineStatus:
         return self._states.move(
-            EngineState.STOPPED, pid=None, load_fraction=None, started_at=None, engine_name=""
+            EngineState.STOPPED,
+            pid=None,
+            load_fraction=None,
+            load_step=None,
+            started_at=None,
+            engine_name="",
         )
 
     def _fail(self, error: KimiError) -> None:
@@ -329,6 +337,7 @@ class LlamaEngineService:
             facts=run.facts if run is not None else None,
             pid=None,
             load_fraction=None,
+            load_step=None,
         )
 
     # engines

@@ -11,9 +11,10 @@ that starts it); three daemon threads listen to the app, to the engine's stdout 
 end. Standard library only: starting it costs some 30 ms.
 
 Protocol. In: ``{"argv": [...], "env": {...}, "folder": "...", "owner": pid, "grace_s": 10,
-"farewell": "..."}``, then ``end``. The folder (``engine_folder``) is where the engine works; it is
-removed at the end. The farewell is a line for the engine's stdin before it is asked to end. Out:
-``{"event": "started", "pid": n}``, ``{"event": "failed", "errno": n, "detail": "..."}``,
+"farewell": "...", "interrupts": false, "clears_shared_memory": false}``, then ``end``. The folder
+(``engine_folder``) is where the engine works; it is removed at the end. The farewell is a line for
+the engine's stdin before it is asked to end. Out: ``{"event": "started", "pid": n}``,
+``{"event": "failed", "errno": n, "detail": "..."}``,
 ``{"event": "line", "text": "..."}``, and last ``{"event": "exited", "code": n}`` (negative: the
 signal).
 """
@@ -31,8 +32,11 @@ from typing import Any
 
 from kimi_desktop.backends.engine_folder import remove_engine_folder
 from kimi_desktop.backends.process_tree import EngineProcess, ProcessTree, process_tree
+from kimi_desktop.backends.shared_memory import mapped_by, remove
 
 LONGEST_LINE_BYTES = 65_536
+LOOK_EVERY_S = 2.0
+"""For shared memory: what a killed engine had mapped cannot be read any more."""
 
 
 class Supervisor:
@@ -45,6 +49,9 @@ class Supervisor:
         self._end_lock = threading.Lock()
         self._process: EngineProcess | None = None
         self._ending: threading.Timer | None = None
+        self._shared_memory: set[str] = set()
+        self._clears = bool(order.get("clears_shared_memory"))
+        self._is_over = threading.Event()
 
     def run(self) -> int:
         """Returns when nothing of the engine is left."""
@@ -58,10 +65,18 @@ class Supervisor:
             return 1
         self._process = process
         self._tell(event="started", pid=process.pid)
-        for work in (self._listen_to_app, self._listen_to_engine, self._wait_for_owner):
+        for work in (
+            self._listen_to_app,
+            self._listen_to_engine,
+            self._wait_for_owner,
+            *([self._watch_shared_memory] if self._clears else []),
+        ):
             threading.Thread(target=work, daemon=True).start()
         code = process.wait()
+        self._note_shared_memory()  # of workers that outlive it
         self._tree.kill(process)
+        self._is_over.set()
+        remove(tuple(self._shared_memory))
         if self._ending is not None:
             self._ending.cancel()
         self._clean_up()
@@ -76,7 +91,9 @@ class Supervisor:
                 return
             self._ending = threading.Timer(self._order["grace_s"], self._tree.kill, (process,))
             self._ending.daemon = True
-        self._tree.ask_to_end(process, self._order["farewell"])
+        self._note_shared_memory()
+        interrupts = bool(self._order.get("interrupts"))
+        self._tree.ask_to_end(process, self._order["farewell"], interrupts=interrupts)
         self._ending.start()
 
     def _listen_to_app(self) -> None:
@@ -91,6 +108,14 @@ class Supervisor:
             return
         while line := stdout.readline(LONGEST_LINE_BYTES):
             self._tell(event="line", text=line.decode("utf-8", "replace").rstrip("\r\n"))
+
+    def _watch_shared_memory(self) -> None:
+        while not self._is_over.wait(LOOK_EVERY_S):
+            self._note_shared_memory()
+
+    def _note_shared_memory(self) -> None:
+        if self._clears:
+            self._shared_memory |= mapped_by(self._tree.members())
 
     def _wait_for_owner(self) -> None:
         self._tree.wait_for_owner(self._order["owner"])

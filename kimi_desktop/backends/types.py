@@ -152,6 +152,42 @@ class PlanWords:
     load_limit: str
 
 
+class LoadPhase(StrEnum):
+    """What an engine does while it loads; text keys ``engine.phase.<value>``."""
+
+    PROGRAM = "program"
+    """The program itself: Python and its libraries."""
+    CONFIG = "config"
+    WEIGHTS = "weights"
+    COMPILE = "compile"
+    CACHE = "cache"
+    GRAPHS = "graphs"
+    WARM_UP = "warm_up"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStep:
+    """One of them, and how far it is where the engine counts."""
+
+    phase: LoadPhase
+    done: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineMetrics:
+    """What a running engine counts; None where it does not say."""
+
+    running: float | None = None
+    """Requests."""
+    waiting: float | None = None
+    cache_used: float | None = None
+    """0 ... 1 of the KV cache, of the fullest engine where there are several."""
+    prompt_tokens: float | None = None
+    """Since its start."""
+    generated_tokens: float | None = None
+
+
 class EngineState(StrEnum):
     """Where an engine is in its life. ``docs/engine-states.md`` draws the transitions."""
 
@@ -200,6 +236,8 @@ class EngineStatus:
     settings: LoadSettings | None = None
     load_fraction: float | None = None
     """0 ... 1 while loading, where it can be told."""
+    load_step: LoadStep | None = None
+    """What it does while loading, where it tells."""
     engine_name: str = ""
     """"llama.cpp b11549"."""
     pid: int | None = None

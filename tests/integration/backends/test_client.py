@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kimi_desktop.backends.client import EngineClient
+from kimi_desktop.backends.engines.llama_cpp import LlamaCpp
 from kimi_desktop.backends.types import ChatRequest, Delta, Endpoint, Sampling
 from kimi_desktop.base.errors import ChatError, ErrorCode
 from tests.support.engine_programs import (
@@ -143,7 +144,11 @@ def test_requests_after_a_stream_are_not_lost(engine: RunningProgram) -> None:
 
 def test_health_key_and_models(engine: RunningProgram) -> None:
     async def use(client: EngineClient) -> tuple[bool, bool, Any]:
-        return await client.is_healthy(), await client.proves_key(), await client.models()
+        return (
+            await client.is_healthy(),
+            await client.proves_key(LlamaCpp.proof),
+            await client.models(),
+        )
 
     healthy, proved, models = with_client(engine.endpoint, use)
     assert (healthy, proved) == (True, True)
@@ -152,7 +157,7 @@ def test_health_key_and_models(engine: RunningProgram) -> None:
 
 def test_a_wrong_key_is_refused_and_not_taken_for_ours(engine: RunningProgram) -> None:
     wrong = Endpoint(engine.endpoint.socket_path, None, "sk-wrong")
-    assert with_client(wrong, lambda client: client.proves_key()) is False
+    assert with_client(wrong, lambda client: client.proves_key(LlamaCpp.proof)) is False
     with pytest.raises(ChatError) as caught:
         with_client(wrong, lambda client: collect(client, ask("hi")))
     assert caught.value.code is ErrorCode.CHAT_REFUSED
@@ -162,7 +167,7 @@ def test_nobody_listens() -> None:
     with short_folder() as folder:
         nowhere = Endpoint(folder / "none.sock", None, "key")
         assert with_client(nowhere, lambda client: client.is_healthy()) is False
-        assert with_client(nowhere, lambda client: client.proves_key()) is False
+        assert with_client(nowhere, lambda client: client.proves_key(LlamaCpp.proof)) is False
         for use in (lambda client: collect(client, ask("hi")), lambda client: client.metrics()):
             with pytest.raises(ChatError) as caught:
                 with_client(nowhere, use)

@@ -46,7 +46,7 @@ def test_in_ram_the_mapping_counts_and_the_programs_own_pages_do_not() -> None:
     assert progress.fraction() == 0.0
     arriving.size = 1000 + SIZE // 4
     assert progress.fraction() == 0.25
-    progress.take(told(0.0))
+    progress.take_output(told(0.0))
     arriving.size = 1000 + SIZE
     assert progress.fraction() == 1.0
 
@@ -57,15 +57,15 @@ def test_to_a_gpu_the_mapping_is_the_first_half_and_the_copying_the_second() -> 
     progress.fraction()
     arriving.size = SIZE
     assert progress.fraction() == 0.5
-    progress.take(told(0.5))
+    progress.take_output(told(0.5))
     assert progress.fraction() == 0.75
-    progress.take(told(1.0))
+    progress.take_output(told(1.0))
     assert progress.fraction() == 1.0
 
 
 def test_where_the_system_tells_nothing_llama_cpp_does() -> None:
     progress = LoadProgress(SIZE, copies=True, arrived_bytes=Arriving(None))
-    progress.take(told(0.3))
+    progress.take_output(told(0.3))
     assert progress.fraction() == 0.3
 
 
@@ -91,14 +91,14 @@ def test_a_small_file_is_not_measured_against_the_libraries() -> None:
 )
 def test_other_lines_are_passed_over(line: str) -> None:
     progress = LoadProgress(SIZE, copies=False, arrived_bytes=Arriving(None))
-    progress.take(line)
+    progress.take_output(line)
     assert progress.fraction() is None
     assert not progress.is_ready
 
 
 def test_it_says_when_it_is_ready() -> None:
     progress = LoadProgress(SIZE, copies=False, arrived_bytes=Arriving(None))
-    progress.take(STATE_PREFIX + json.dumps({"state": "ready", "payload": {"id": "x"}}))
+    progress.take_output(STATE_PREFIX + json.dumps({"state": "ready", "payload": {"id": "x"}}))
     assert progress.is_ready
 
 
@@ -111,7 +111,7 @@ def test_it_never_goes_back_or_out_of_bounds(copies: bool, steps: list[tuple[flo
     progress = LoadProgress(SIZE, copies=copies, arrived_bytes=arriving)
     before = 0.0
     for value, size in steps:
-        progress.take(told(value))
+        progress.take_output(told(value))
         arriving.size = size
         now = progress.fraction()
         assert now is not None

@@ -1,0 +1,1 @@
+"""One engine interface (``interface``), one file for each program behind it."""
