@@ -77,7 +77,7 @@ class MainWindow(QWidget):
         self._leaving = False
         self._begun = False
         self.resize(DEFAULT_SIZE)
-        self.setMinimumSize(LEAST_SIZE)
+        self.setMinimumSize(LEAST_SIZE.boundedTo(self.screen().availableSize()))
         self.top_bar = TopBar()
         self.rail = Rail(tuple((page.name, page.icon) for page in pages))
         self.notices = Notices()

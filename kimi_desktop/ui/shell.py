@@ -33,8 +33,10 @@ class Shell(QMainWindow):
         self._begun = False
         self.content: QWidget | None = None
         self.setWindowTitle("Kimi Desktop")
-        self.setMinimumSize(LEAST_SIZE)
-        self.resize(DEFAULT_SIZE)
+        # A screen at twice the scale may have room for less than the window's own sizes.
+        room = self.screen().availableSize()
+        self.setMinimumSize(LEAST_SIZE.boundedTo(room))
+        self.resize(DEFAULT_SIZE.boundedTo(room))
         place = self._settings.value("geometry")
         if isinstance(place, QByteArray):
             self.restoreGeometry(place)

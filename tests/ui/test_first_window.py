@@ -28,6 +28,28 @@ def test_only_the_crashing_pair_is_refused(python: tuple[int, ...], qt: str, bad
     assert bad_qt(python, qt) is bad
 
 
+def test_the_window_is_no_larger_than_the_screen(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "from kimi_desktop.ui.shell import Shell\n"
+        "app = QApplication([])\n"
+        "shell = Shell(Path(sys.argv[1]))\n"
+        "room = shell.screen().availableSize()\n"
+        "print(shell.width() <= room.width(), shell.minimumHeight() <= room.height())\n"
+    )
+    scaled = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=scaled,
+    )
+    assert done.stdout.split() == ["True", "True"]
+
+
 def test_nothing_heavy_is_loaded_before_the_first_picture() -> None:
     code = (
         "import sys\n"
