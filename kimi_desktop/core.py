@@ -231,7 +231,7 @@ class Core:
         """Who looks at a download before it may start: the engine, and the planner."""
         judges = [load_verdict(self._remote, self.checks)]
         if (machine := self.machine.machine) is not None:
-            judges.append(header_verdict(self._remote, machine))
+            judges.append(header_verdict(self._remote, machine, self.learned.factors()))
         return judges
 
     def machine_for_loads(self) -> Machine | None:

@@ -22,17 +22,20 @@ from kimi_desktop.planner import report
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.offer_words import rate_band
 from kimi_desktop.planner.plan_types import Wishes
+from kimi_desktop.planner.speed_factors import Factors
+from kimi_desktop.planner.speed_setup import speed_rule
 
 # Newer than this program, or made for another engine: to have it may be right all the same.
 _NOT_FATAL = frozenset({ErrorCode.MODEL_UNSUPPORTED, ErrorCode.MODEL_COMPANION})
 
 
-def header_verdict(remote: RemoteModels, machine: Machine) -> Judge:
+def header_verdict(remote: RemoteModels, machine: Machine, factors: Factors | None = None) -> Judge:
     """A judge that reads headers and plans with them.
 
     Args:
         remote: reads and remembers headers.
         machine: what is planned for.
+        factors: of speed, as learned on this machine; None = as shipped.
     """
 
     def judge(listing: RepoListing, choice: Choice) -> Row | None:
@@ -40,22 +43,24 @@ def header_verdict(remote: RemoteModels, machine: Machine) -> Judge:
             (s for s in gguf_sets(choice.files) if s.quantization == choice.quantization), None
         )
         if one is None:
-            return size_verdict(listing, choice, machine)
+            return size_verdict(listing, choice, machine, factors)
         try:
-            return _planned(remote.facts(listing, one), machine)
+            return _planned(remote.facts(listing, one), machine, factors)
         except DownloadError:
-            return size_verdict(listing, choice, machine)
+            return size_verdict(listing, choice, machine, factors)
         except PlanError:  # an architecture without a memory rule
-            return size_verdict(listing, choice, machine)
+            return size_verdict(listing, choice, machine, factors)
         except ModelError as error:
             return _damaged(error)
 
     return judge
 
 
-def _planned(facts: ModelFacts, machine: Machine) -> Row:
-    plan = report.plan_model(facts, machine, Wishes())
-    speed = report.plan_speed(shape_of(facts), plan, machine)
+def _planned(facts: ModelFacts, machine: Machine, factors: Factors | None) -> Row:
+    shape = shape_of(facts)
+    rule = speed_rule(shape, machine, factors=factors)
+    plan = report.plan_model(facts, machine, Wishes(), rule=rule)
+    speed = report.plan_speed(shape, plan, machine, factors=factors)
 
     def words(language: Language) -> str:
         return message(

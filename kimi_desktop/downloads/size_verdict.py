@@ -10,11 +10,17 @@ from kimi_desktop.downloads.types import RepoListing
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.by_size import SizedForecast, forecast_by_size
 from kimi_desktop.planner.offer_words import rate_band
+from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.verdict import verdict_sentence
 
 
 def size_verdict(
-    listing: RepoListing, choice: Choice, machine: Machine, *, uses_gpus: bool = True
+    listing: RepoListing,
+    choice: Choice,
+    machine: Machine,
+    factors: Factors | None = None,
+    *,
+    uses_gpus: bool = True,
 ) -> Row | None:
     """Whether it fits here and how fast it would answer; None for what is no single GGUF set.
 
@@ -23,7 +29,12 @@ def size_verdict(
     if not choice.quantization:
         return None
     sized = forecast_by_size(
-        listing.repo, choice.quantization, choice.size_bytes, machine, uses_gpus=uses_gpus
+        listing.repo,
+        choice.quantization,
+        choice.size_bytes,
+        machine,
+        uses_gpus=uses_gpus,
+        factors=factors,
     )
     text = Text(_sentence(sized, Language.EN), _sentence(sized, Language.ZH_CN))
     if sized.verdict.fits:

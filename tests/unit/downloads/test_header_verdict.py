@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from kimi_desktop.downloads.prepare import Preparer, read_wanted
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.cache import kv_bytes_per_token
+from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
 from tests.support.gguf_files import LLAMA_TENSORS, data_bytes, header_bytes, llama_metadata
 from tests.support.hub import faults
 from tests.support.hub.content import HubFile
@@ -46,13 +48,15 @@ def clean(kimi: LocalHub) -> Iterator[None]:
     kimi.log.clear()
 
 
-def verdict(hub: LocalHub, on: Machine, token: str | None = None) -> Row | None:
+def verdict(
+    hub: LocalHub, on: Machine, token: str | None = None, factors: Factors | None = None
+) -> Row | None:
     one = custom_hub(hub.endpoint)
     client = HubClient(lambda _origin: token)
     remote = RemoteModels(kv_bytes_per_token, client, lambda: [one])
     listing = client.list_repo(one, hub.repo)
     choice = choose_files(listing, Wish())
-    found = header_verdict(remote, on)(listing, choice)
+    found = header_verdict(remote, on, factors)(listing, choice)
     if found is not None:
         for language in Language:
             assert "{" not in found.sentence(language)
@@ -70,6 +74,22 @@ def test_planned_with_the_header(kimi: LocalHub) -> None:
     small = verdict(kimi, machine(24, ram_gib=128))
     assert small is not None
     assert small.level is Level.WARN
+
+
+def test_what_was_learned_here_is_in_the_speed(kimi: LocalHub) -> None:
+    site = machine(24, ram_gib=768)
+    shipped = shipped_speed_data().factors
+    slower = replace(shipped, ram=shipped.ram / 2, runs=9)
+
+    def both() -> list[Row | None]:
+        return [verdict(kimi, site), verdict(kimi, site, factors=slower)]
+
+    before, after = both()
+    assert before != after
+    kimi.faults.add("xet-bridge", faults.expired_signature())
+    estimated, corrected = both()
+    assert None not in (estimated, corrected)
+    assert estimated != corrected
 
 
 def test_by_size_when_the_header_cannot_be_had(kimi: LocalHub) -> None:
