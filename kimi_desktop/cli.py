@@ -223,13 +223,15 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
 
 
 def _remote_models(paths: AppPaths) -> RemoteModels:
-    """Models on the hubs, with the user's tokens."""
-    from kimi_desktop.downloads.hubs.hub import HubClient  # noqa: PLC0415
+    """Models on the hubs of the settings, with the user's tokens."""
+    from kimi_desktop.downloads.hubs.hub import HubClient, known_hubs  # noqa: PLC0415
     from kimi_desktop.downloads.hubs.tokens import TokenStore  # noqa: PLC0415
     from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
     from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
 
-    return RemoteModels(kv_bytes_per_token, HubClient(TokenStore(paths.config).value_of))
+    endpoint = SettingsStore(paths.settings_file).settings.hubs.endpoint
+    client = HubClient(TokenStore(paths.config).value_of)
+    return RemoteModels(kv_bytes_per_token, client, lambda: known_hubs(endpoint=endpoint))
 
 
 def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:

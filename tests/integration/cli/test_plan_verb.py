@@ -15,6 +15,7 @@ import pytest
 
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import HubSettings, Settings, SettingsStore
 from kimi_desktop.downloads.hubs.tokens import TokenStore
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.probe import look
@@ -129,6 +130,17 @@ def test_what_this_machine_taught_is_for_this_machine(
     other = run(paths, nobody, *arguments, "--machine", str(machine_file(tmp_path)))
     assert other.returncode == 0, other.stderr
     assert told not in other.stdout
+
+
+def test_the_hub_of_the_settings_is_asked(paths: AppPaths, hub: LocalHub, tmp_path: Path) -> None:
+    def use(settings: Settings) -> Settings:
+        return dataclasses.replace(settings, hubs=HubSettings(endpoint=hub.endpoint))
+
+    SettingsStore(paths.settings_file).update(use)
+    file = str(machine_file(tmp_path))
+    done = run(paths, "", f"{K26}:UD-Q4_K_XL", "--machine", file, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exact"] is True
 
 
 def test_a_private_repository_is_planned_with_the_users_token(
