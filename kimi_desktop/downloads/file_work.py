@@ -69,6 +69,20 @@ class FileWork:
         return self.proof.done_bytes if self.proof else 0
 
     @property
+    def shown(self) -> tuple[str, float]:
+        """For the strip, as ``queue_types.PartStatus`` has it: state, and how much is done."""
+        size = max(self.job.size_bytes, 1)
+        if self.state is FileState.DONE:
+            return "done", 1.0
+        if self.state is FileState.FAILED:
+            return "damaged", 1.0
+        if self.is_verifying or self.state is FileState.CHECKING:
+            return "checking", round(self.hashed_bytes / size, 4)
+        written = self.written_bytes
+        state = "coming" if written or self.connections else "waiting"
+        return state, round(written / size, 4)
+
+    @property
     def is_verifying(self) -> bool:
         """Everything has come, its hash has not been taken to the end."""
         if self.state is FileState.CHECKING:

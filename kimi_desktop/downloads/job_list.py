@@ -19,6 +19,7 @@ from kimi_desktop.downloads.queue_types import (
     DownloadsChanged,
     DownloadState,
     DownloadStatus,
+    PartStatus,
 )
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,8 @@ class JobList:
         self._jobs: dict[str, Job] = {}
         self._others: dict[str, Job] = {}
         self._live: dict[str, DownloadStatus] = {}
+        self._parts: dict[str, tuple[PartStatus, ...]] = {}
+        """As last told, for those that nobody has in hand."""
         self.changed = asyncio.Event()
         """Set once at the next change; wait for the one that you took before you looked."""
         self.shown: tuple[DownloadStatus, ...] = ()
@@ -104,7 +107,12 @@ class JobList:
         Raises:
             DownloadError: UNKNOWN.
         """
-        return self._live.get(key) or status_of(self.job(key))
+        return self._live.get(key) or self._resting(self.job(key))
+
+    def _resting(self, job: Job) -> DownloadStatus:
+        status = status_of(job)
+        parts = self._parts.get(job.id, ())
+        return status if job.state is DownloadState.READY else replace(status, parts=parts)
 
     async def put(self, job: Job) -> None:
         """Another state of a job, or a new one: kept, and told."""
@@ -134,6 +142,7 @@ class JobList:
         """
         self._jobs.pop(key, None)
         self._live.pop(key, None)
+        self._parts.pop(key, None)
         self.tell_all()
         await self._io.in_pool(self._store.remove, key)
 
@@ -141,6 +150,7 @@ class JobList:
         """What is shown of one that is running."""
         before = self.status(status.id)
         self._live[status.id] = status
+        self._parts[status.id] = status.parts
         self.shown = tuple(status if one.id == status.id else one for one in self.shown)
         self._pulse()
         self._bus.publish(DownloadProgressed(status))

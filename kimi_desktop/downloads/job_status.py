@@ -9,7 +9,7 @@ from typing import Any
 
 from kimi_desktop.downloads.child import error_from
 from kimi_desktop.downloads.jobs import Job
-from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
+from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus, PartState, PartStatus
 
 
 def status_of(job: Job) -> DownloadStatus:
@@ -57,4 +57,5 @@ def with_progress(job: Job, facts: Mapping[str, Any]) -> DownloadStatus:
         is_repairing=bool(facts["repairing"]),
         pieces_replaced=int(facts["replaced"]),
         waiting=error_from(waiting) if waiting else None,
+        parts=tuple(PartStatus(PartState(s), float(n)) for s, n in facts.get("parts", ())),
     )

@@ -42,8 +42,9 @@ def preparing(
         )
         largest = max(found.spec.files, key=lambda job: job.size_bytes, default=None)
         sources = largest.sources if largest else ()
-        return PreparedDownload(
-            found.spec, found.preflight, tuple(source.endpoint for source in sources)
-        )
+        endpoints = tuple(source.endpoint for source in sources)
+        measured = {one.source.endpoint: one.bytes_per_s for one in found.speeds}
+        speeds = tuple(measured.get(endpoint, 0.0) for endpoint in endpoints) if measured else ()
+        return PreparedDownload(found.spec, found.preflight, endpoints, speeds)
 
     return prepare

@@ -26,6 +26,39 @@ class DownloadState(StrEnum):
     """With a reason; ``retry`` goes on from what is there."""
 
 
+class PartState(StrEnum):
+    """Where one file of a download stands."""
+
+    WAITING = "waiting"
+    COMING = "coming"
+    CHECKING = "checking"
+    """All of it is there; its hash is being taken."""
+    DONE = "done"
+    DAMAGED = "damaged"
+    """No source could give it as it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatus:
+    """One file, for the strip."""
+
+    state: PartState
+    share: float = 0.0
+    """Of its bytes: those on the disk, while it is CHECKING those whose hash was taken; 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadFile:
+    """One file of a download, for a list."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+    """Empty when only git knows the file."""
+    sources: tuple[str, ...]
+    """Endpoints, the preferred first."""
+
+
 @dataclass(frozen=True, slots=True)
 class DownloadStatus:
     """One download, now."""
@@ -71,6 +104,8 @@ class DownloadStatus:
     commit: str = ""
     added_at: float = 0.0
     """time.time()"""
+    parts: tuple[PartStatus, ...] = ()
+    """Each file, in order; empty when that is not known (never begun in this run of the app)."""
 
     @property
     def is_over(self) -> bool:
@@ -92,6 +127,8 @@ class PreparedDownload:
     """Rows of what was looked at; one that stops means that it must not be added."""
     sources: tuple[str, ...]
     """Endpoints that offer its largest file, the fastest first."""
+    speeds: tuple[float, ...] = ()
+    """Bytes per second of each source, as just measured; empty when nothing was."""
 
 
 @dataclass(frozen=True, slots=True)

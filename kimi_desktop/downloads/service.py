@@ -29,12 +29,13 @@ from kimi_desktop.downloads.jobs import DAY_S, Job, JobStore, job_id
 from kimi_desktop.downloads.partial_files import remove_partial
 from kimi_desktop.downloads.preparing import Prepare, preparing
 from kimi_desktop.downloads.queue_types import (
+    DownloadFile,
     DownloadFinished,
     DownloadState,
     DownloadStatus,
     PreparedDownload,
 )
-from kimi_desktop.downloads.types import DownloadSpec
+from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from kimi_desktop.downloads.watching import Patience, SleepWatch, may_go_on
 
 log = logging.getLogger(__name__)
@@ -110,6 +111,11 @@ class Downloads:
     def speed_limit(self) -> int | None:
         """Bytes per second over all connections; None without a limit."""
         return self._settings.settings.downloads.bytes_per_s or None
+
+    def files(self, key: str) -> tuple[DownloadFile, ...]:
+        """The files of a download; () when it is no longer there."""
+        job = self._list.find(key)
+        return () if job is None else tuple(map(_file_of, job.spec.files))
 
     def prepare(
         self, text: str, folder: Path, *, include: Sequence[str] = (), source: str | None = None
@@ -396,3 +402,8 @@ class Downloads:
             for job in self._list.all:
                 if job.state is DownloadState.PAUSED and await self._io.in_pool(may_go_on, job):
                     await self._list.put(replace(job, state=DownloadState.QUEUED, reason=None))
+
+
+def _file_of(job: FileJob) -> DownloadFile:
+    endpoints = dict.fromkeys(source.endpoint for source in job.sources)
+    return DownloadFile(job.target, job.size_bytes, job.sha256 or "", tuple(endpoints))

@@ -207,6 +207,7 @@ class Transfer:
                 "replaced": sum(file.repair.pieces_replaced for file in files),
                 "endpoint": self._host,
                 "connections": busy,
+                "parts": [file.shown for file in files],
                 "waiting": trouble and {"code": trouble.code.value, "params": dict(trouble.params)},
             }
         self._tell(facts)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+_PROJECTOR = re.compile(r"(?<![a-z])mmproj(?![a-z])[^/]*\.gguf$", re.IGNORECASE)
 
 
 class HubKind(StrEnum):
@@ -101,6 +104,18 @@ class DownloadSpec:
     def total_bytes(self) -> int:
         """Of all files."""
         return sum(job.size_bytes for job in self.files)
+
+    @property
+    def projectors(self) -> tuple[FileJob, ...]:
+        """Parts that see images, which the model also runs without; none when there is no other."""
+        found = tuple(job for job in self.files if _PROJECTOR.search(job.target))
+        return found if len(found) < len(self.files) else ()
+
+    def without_projectors(self) -> DownloadSpec:
+        """The same without them."""
+        left_out = self.projectors
+        files = tuple(job for job in self.files if job not in left_out)
+        return dataclasses.replace(self, files=files)
 
     def to_json(self) -> dict[str, Any]:
         """For the worker and the job database. No signed address and no token is in it."""

@@ -34,8 +34,8 @@ from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.downloads.hubs.account_types import HubAccount, HubAccounts
-from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed
-from kimi_desktop.downloads.queue_types import DownloadStatus, PreparedDownload
+from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed, Space
+from kimi_desktop.downloads.queue_types import DownloadFile, DownloadStatus, PreparedDownload
 from kimi_desktop.downloads.types import DownloadSpec
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
@@ -142,6 +142,9 @@ class KeepService(Protocol):
 
     def move(self, model: LocalModel, folder: Path) -> Operation[Moved]:
         """Move it, proven, with what belongs to it alone; a new folder joins the library."""
+
+    def space(self, folder: Path) -> Operation[Space | None]:
+        """The volume that a folder is on, or would be; None when it cannot be looked at."""
 
 
 class HubService(Protocol):
@@ -342,6 +345,9 @@ class DownloadService(Protocol):
     @property
     def speed_limit(self) -> int | None:
         """Bytes per second over all downloads; None without a limit."""
+
+    def files(self, key: str) -> tuple[DownloadFile, ...]:
+        """The files of a download; () when it is no longer there."""
 
     def prepare(
         self, text: str, folder: Path, *, include: Sequence[str] = (), source: str | None = None

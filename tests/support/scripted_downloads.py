@@ -19,6 +19,7 @@ from kimi_desktop.base.units import GIB
 from kimi_desktop.downloads.jobs import job_id
 from kimi_desktop.downloads.preflight_types import Level, Preflight, Row
 from kimi_desktop.downloads.queue_types import (
+    DownloadFile,
     DownloadFinished,
     DownloadProgressed,
     DownloadsChanged,
@@ -112,6 +113,16 @@ class ScriptedDownloads:
     @property
     def speed_limit(self) -> int | None:
         return self._limit
+
+    def files(self, key: str) -> tuple[DownloadFile, ...]:
+        status = next((one for one in self._list if one.id == key), None)
+        if status is None:
+            return ()
+        size = status.total_bytes // status.shards
+        return tuple(
+            DownloadFile(f"Kimi-K2.6-{n:05}-of-{status.shards:05}.gguf", size, f"{n:064x}", HUBS)
+            for n in range(1, status.shards + 1)
+        )
 
     def prepare(
         self, text: str, folder: Path, *, include: Sequence[str] = (), source: str | None = None

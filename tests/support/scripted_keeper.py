@@ -14,6 +14,7 @@ from kimi_desktop.downloads.keeping.types import (
     MoveProgressed,
     Removal,
     Removed,
+    Space,
 )
 from kimi_desktop.models.types import LocalModel
 from tests.support.scripted_desk import Desk
@@ -80,6 +81,9 @@ class ScriptedKeeper:
             models = (new if one.id == model.id else one for one in self._models.models)
             self._models.set_models(*models)
         return operation
+
+    def space(self, folder: Path) -> Operation[Space | None]:
+        return self._desk.operation("keeper.space", Space(4_000 * GB, 2_020 * GB), folder)
 
     def progress(self, model: LocalModel, copied_bytes: int, checked_bytes: int) -> None:
         """A move is under way."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,6 +29,7 @@ from kimi_desktop.downloads.keeping.types import (
     MoveProgressed,
     Removal,
     Removed,
+    Space,
     Trash,
 )
 from kimi_desktop.downloads.volume import look_at_volume
@@ -157,6 +159,10 @@ class Keeper:
         """
         return self._io.submit(lambda: self._move(model, folder.expanduser().absolute()))
 
+    def space(self, folder: Path) -> Operation[Space | None]:
+        """The volume that a folder is on, or would be; None when it cannot be looked at."""
+        return self._io.pool(_space, folder)
+
     def close(self) -> None:
         """End what is under way; what was copied counts at the next try."""
         for mover in list(self._running):
@@ -232,6 +238,15 @@ class Keeper:
                     MovePlace(folder, volume.free_bytes, same or room, volume.writable, same)
                 )
         return tuple(found)
+
+
+def _space(folder: Path) -> Space | None:
+    try:
+        place = next(path for path in (folder, *folder.parents) if path.exists())
+        usage = shutil.disk_usage(place)
+    except (OSError, StopIteration):
+        return None
+    return Space(usage.total, usage.free)
 
 
 def _all_files(model: LocalModel, models: Sequence[LocalModel]) -> list[Path]:

@@ -58,6 +58,14 @@ class MovePlace:
 
 
 @dataclass(frozen=True, slots=True)
+class Space:
+    """The volume of a folder."""
+
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Moved:
     """Where a model went."""
 

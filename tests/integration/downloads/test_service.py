@@ -20,6 +20,7 @@ from kimi_desktop.downloads.queue_types import (
     DownloadProgressed,
     DownloadsChanged,
     DownloadState,
+    PartState,
 )
 from kimi_desktop.downloads.types import DownloadSpec
 from tests.support.hub.content import HubFile
@@ -71,6 +72,13 @@ def test_a_download_from_queued_to_ready(hub: LocalHub, spec: DownloadSpec, tmp_
             event.status.done_bytes for event in told
         )
         assert queue.heard.all(DownloadsChanged)[-1].downloads == (finished,)
+        parts = [event.status.parts for event in told]
+        assert all(len(of_files) == 3 for of_files in parts)
+        assert {part.state for part in parts[-1]} <= {PartState.DONE, PartState.CHECKING}
+        files = queue.downloads.files(finished.id)
+        assert [file.name for file in files] == ["a.gguf", "b.gguf", "c.json"]
+        assert all(len(file.sha256) == 64 for file in files[:2])
+        assert queue.downloads.files("nobody") == ()
 
 
 def test_pause_and_resume_lose_nothing(hub: LocalHub, spec: DownloadSpec, tmp_path: Path) -> None:
@@ -79,6 +87,7 @@ def test_pause_and_resume_lose_nothing(hub: LocalHub, spec: DownloadSpec, tmp_pa
         key = started(queue, spec, 5 * MIB)
         paused = queue.downloads.pause(key).result(WAIT_S)
         assert (paused.state, paused.reason) == (PAUSED, None)
+        assert any(0 < part.share < 1 for part in paused.parts)
         assert nobody_left()
         before = sent_bytes(hub)
         hub.speeds.clear()

@@ -16,7 +16,7 @@ from kimi_desktop.downloads.job_status import status_of, with_progress
 from kimi_desktop.downloads.jobs import Job, JobStore, job_id, moved, next_of
 from kimi_desktop.downloads.part_file import paths_of
 from kimi_desktop.downloads.partial_files import remove_partial
-from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
+from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus, PartState, PartStatus
 from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
 from kimi_desktop.downloads.watching import Patience, SleepWatch, may_go_on
 
@@ -126,6 +126,8 @@ def test_what_people_see() -> None:
     stuck = with_progress(job(), facts(waiting=waiting))
     assert stuck.waiting is not None
     assert (stuck.waiting.code, stuck.eta_s) == (ErrorCode.DOWNLOAD_OFFLINE, None)
+    parts = with_progress(job(), facts(parts=[["done", 1.0], ["coming", 0.25]])).parts
+    assert parts == (PartStatus(PartState.DONE, 1.0), PartStatus(PartState.COMING, 0.25))
     ready = status_of(job(state=DownloadState.READY))
     assert (ready.done_bytes, ready.shards_done, ready.is_over) == (1000, 1, True)
     assert with_progress(job(), facts()).is_running
