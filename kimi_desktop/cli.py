@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from kimi_desktop.downloads.remote_models import RemoteModels
 
 INTERRUPTED = 130
+
+Run = Callable[[argparse.Namespace, AppPaths, Language], int]
+"""A verb: what was asked, the profile, the language of the texts; returns the exit code."""
 SERVER_ENGINES = ("vllm", "sglang")
 ENGINES = ("llama.cpp", *SERVER_ENGINES)
 
@@ -34,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     paths = AppPaths.default()
     language = _language(arguments, paths)
     options = _parser(language).parse_args(list(arguments))
-    run: Callable[[argparse.Namespace, AppPaths, Language], int] = options.run
+    run: Run = options.run
     _speak_utf8()
     try:
         return run(options, paths, language)
@@ -80,9 +83,7 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"kimi-desktop {__version__}")
     verbs = parser.add_subparsers(title=say("verbs"), required=True, metavar="VERB")
 
-    def verb(
-        name: str, run: Callable[[argparse.Namespace, AppPaths, Language], int]
-    ) -> argparse.ArgumentParser:
+    def verb(name: str, run: Run) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, parents=[common], help=say(name), description=say(name))
         added.set_defaults(run=run)
         return added
@@ -107,9 +108,7 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("--users", type=int, default=1, metavar="N", help=say("plan.users"))
     plan.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
     plan.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
-    take_in = verb("import", _import)
-    take_in.add_argument("path", nargs="?", type=Path, metavar="PATH", help=say("import.path"))
-    take_in.add_argument("--to", type=Path, metavar="DIR", help=say("import.to"))
+    _add_files(verb, say)
     diagnose = verb("diagnose", _diagnose)
     diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
     chat = verb("chat", _chat)
@@ -130,6 +129,29 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     serve.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     serve.add_argument("--unit", action="store_true", help=say("serve.unit"))
     return parser
+
+
+def _add_files(
+    verb: Callable[[str, Run], argparse.ArgumentParser], say: Callable[[str], str]
+) -> None:
+    """The verbs that bring models onto the disk."""
+    fetch = verb("download", _download)
+    fetch.add_argument("repo", metavar="REPO[@REV]", help=say("download.repo"))
+    fetch.add_argument(
+        "--include",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help=say("download.include"),
+    )
+    fetch.add_argument("--source", metavar="HUB", help=say("download.source"))
+    fetch.add_argument("--to", type=Path, metavar="DIR", help=say("download.to"))
+    verify = verb("verify", _verify)
+    verify.add_argument("path", type=Path, metavar="PATH", help=say("verify.path"))
+    verify.add_argument("--repair", action="store_true", help=say("verify.repair"))
+    take_in = verb("import", _import)
+    take_in.add_argument("path", nargs="?", type=Path, metavar="PATH", help=say("import.path"))
+    take_in.add_argument("--to", type=Path, metavar="DIR", help=say("import.to"))
 
 
 def _port(text: str) -> int:
@@ -348,6 +370,36 @@ def _diagnose(options: argparse.Namespace, paths: AppPaths, language: Language) 
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in diagnosis_lines(found, language))
+    return 0
+
+
+def _download(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.downloading import fetch_model  # noqa: PLC0415
+
+    _log(paths)
+    fetch_model(
+        paths,
+        language,
+        wanted=options.repo,
+        folder=options.to or paths.default_models_folder,
+        include=options.include,
+        source=options.source,
+        json_output=options.json,
+    )
+    return 0
+
+
+def _verify(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.downloading import repair_model  # noqa: PLC0415
+    from kimi_desktop.downloads.verify.terminal import bad_report, verify_path  # noqa: PLC0415
+
+    report = verify_path(options.path, language, json_output=options.json)
+    if report.is_good:
+        return 0
+    if not options.repair:
+        raise bad_report(report)
+    _log(paths)
+    repair_model(paths, language, report, json_output=options.json)
     return 0
 
 

@@ -49,6 +49,7 @@ from kimi_desktop.downloads.preparing import preparing
 from kimi_desktop.downloads.queue_types import DownloadFinished, DownloadState
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
+from kimi_desktop.downloads.verify.service import VerifyService
 from kimi_desktop.learning import LEAST_PROMPT, kept_tokens, run_of
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.service import MachineService
@@ -148,6 +149,7 @@ class Core:
             token_of=self.tokens.value_of,
             prepare=preparing(self.tokens.value_of, hubs=self.hubs.hubs, judges=self._judges),
         )
+        self.verify = VerifyService(self.io, self.bus, self.downloads)
         self.models = LocalModels(
             io=self.io,
             bus=self.bus,
@@ -157,7 +159,7 @@ class Core:
             fetcher=FirstChat(
                 self.io,
                 self.downloads,
-                lambda folder: prepare_first_chat(folder, self.tokens.value_of),
+                lambda folder: prepare_first_chat(folder, self.tokens.value_of, self.hubs.hubs),
             ),
         )
         self.learned = LearnedSpeeds(paths.learned_file, lambda: self.machine.machine)

@@ -110,8 +110,11 @@ class ErrorCode(StrEnum):
     DOWNLOAD_VOLUME_GONE = "downloads.volume_gone"
     DOWNLOAD_HELD = "downloads.held"
     DOWNLOAD_QUEUE_FAILED = "downloads.queue_failed"
+    DOWNLOAD_STOPPED = "downloads.stopped"
+    DOWNLOAD_NO_REPAIR = "downloads.no_repair"
     DOWNLOAD_UNKNOWN = "downloads.unknown"
     DOWNLOAD_WORKER_DIED = "downloads.worker_died"
+    VERIFY_BAD = "verify.bad"
 
     # hubs
     HUB_BAD_NAME = "hubs.bad_name"

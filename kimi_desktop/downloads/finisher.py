@@ -13,10 +13,11 @@ import time
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads.board import Board, Tell
+from kimi_desktop.downloads.digests import proof_of
 from kimi_desktop.downloads.file_work import FileState, FileWork
 from kimi_desktop.downloads.imports.types import Witness
 from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
-from kimi_desktop.downloads.part_file import PartFile, proof_of
+from kimi_desktop.downloads.part_file import PartFile
 from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
 
 WAIT_S = 0.25

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kimi_desktop.base.assets import asset
@@ -16,12 +16,12 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language
 from kimi_desktop.downloads.choose import Wish
-from kimi_desktop.downloads.hubs.hub import HubClient, TokenOf, known_hubs
+from kimi_desktop.downloads.hubs.hub import Hub, HubClient, TokenOf, known_hubs
 from kimi_desktop.downloads.prepare import Preparer
 from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.downloads.types import DownloadSpec
-from kimi_desktop.models.catalogue_types import Hub
+from kimi_desktop.models import catalogue_types
 from kimi_desktop.models.references import RepoReference
 
 PATIENCE_S = 20.0
@@ -69,13 +69,17 @@ class FirstChat:
 
 
 def prepare_first_chat(
-    models_folder: Path, token_of: TokenOf = lambda _origin: None, data_file: Path | None = None
+    models_folder: Path,
+    token_of: TokenOf = lambda _origin: None,
+    hubs: Callable[[], Sequence[Hub]] = known_hubs,
+    data_file: Path | None = None,
 ) -> DownloadSpec:
     """Ask the hubs for the model of ``hubs.json``. Blocking.
 
     Args:
         models_folder: where models go.
         token_of: see ``Downloads``.
+        hubs: those there are, the preferred first.
         data_file: instead of the one that ships.
 
     Raises:
@@ -83,8 +87,8 @@ def prepare_first_chat(
     """
     data = json.loads((data_file or asset("hubs.json")).read_text(encoding="utf-8"))
     model = data["first_chat"]
-    preparer = Preparer(HubClient(token_of), token_of, hubs=lambda: known_hubs(data_file=data_file))
-    reference = RepoReference(Hub.HUGGINGFACE, model["repo"])
+    preparer = Preparer(HubClient(token_of), token_of, hubs=hubs)
+    reference = RepoReference(catalogue_types.Hub.HUGGINGFACE, model["repo"])
     prepared = preparer.prepare(reference, models_folder, wish=Wish(path=model["file"]))
     for row in prepared.preflight.stops:
         params = {"host": model["repo"], "detail": row.sentence(Language.EN).rstrip(".")}

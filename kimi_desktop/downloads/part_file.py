@@ -15,33 +15,17 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads import disk
 from kimi_desktop.downloads.coverage import PIECE_BYTES, Coverage, Lease
-from kimi_desktop.downloads.journal import IDENTITY_BYTES, PieceJournal
+from kimi_desktop.downloads.digests import Digest, identity_of, proof_of
+from kimi_desktop.downloads.journal import PieceJournal
 from kimi_desktop.downloads.types import FileJob
 
 PARTIAL_FOLDER = ".kimi-partial"
 READ_BYTES = MIB
 _NAME_DIGITS = 16
-
-
-class Digest(Protocol):
-    """A hash object of hashlib."""
-
-    def update(self, data: memoryview, /) -> None:
-        """Take in bytes."""
-
-    def digest(self) -> bytes:
-        """The hash so far."""
-
-    def hexdigest(self) -> str:
-        """The same in hex."""
-
-    def copy(self) -> Digest:
-        """One that goes on from here."""
 
 
 class PartGoneError(OSError):
@@ -56,19 +40,6 @@ class _PieceDigest:
     """Of the next byte, from the start of the file."""
     digest: Digest
     busy: bool = False
-
-
-def proof_of(job: FileJob) -> str:
-    """What proves the file: its SHA-256, else git's hash of it."""
-    return job.sha256 or job.git_sha1 or ""
-
-
-def whole_digest(job: FileJob) -> Digest:
-    """The hash object whose hex digest must become ``proof_of(job)``."""
-    if job.sha256 is not None:
-        return hashlib.sha256()
-    head = b"blob %d\0" % job.size_bytes
-    return hashlib.sha1(head, usedforsecurity=False)
 
 
 class PartFile:
@@ -100,9 +71,8 @@ class PartFile:
         partial.mkdir(parents=True, exist_ok=True)
         self._target = folder / job.target
         self.path, self._journal_path = paths_of(folder, job)
-        identity = hashlib.sha256(f"{job.size_bytes}:{proof_of(job)}".encode()).digest()
         self._journal = PieceJournal(
-            self._journal_path, identity[:IDENTITY_BYTES], job.size_bytes, piece_bytes
+            self._journal_path, identity_of(job), job.size_bytes, piece_bytes
         )
         try:
             self._data = disk.PositionedFile(disk.open_file(self.path))

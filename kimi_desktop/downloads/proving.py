@@ -13,7 +13,8 @@ from typing import Protocol
 
 from kimi_desktop.downloads import disk
 from kimi_desktop.downloads.coverage import PIECE_BYTES
-from kimi_desktop.downloads.part_file import READ_BYTES, PartFile, proof_of, whole_digest
+from kimi_desktop.downloads.digests import proof_of, whole_digest
+from kimi_desktop.downloads.part_file import READ_BYTES, PartFile
 from kimi_desktop.downloads.types import FileJob
 
 

@@ -220,6 +220,8 @@ class Downloads:
         if not self._revive(key):
             job = Job(key, spec, position=self._list.end)
             if (known := self._list.find(key)) is not None:  # with the sources of today
+                if not spec.licence:  # a repair knows the files only
+                    spec = replace(known.spec, files=spec.files)
                 job = replace(known, spec=spec, state=DownloadState.QUEUED, reason=None)
             await self._list.put(replace(job, priority=1 if first else 0, patience_s=patience_s))
             self._let_pass()

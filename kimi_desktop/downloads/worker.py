@@ -4,8 +4,9 @@
 a line; what happens as JSON lines on stdout. Its stdin is also its lifeline: when that ends (pause,
 or the app is gone in whatever way) it stops, and everything that came is kept.
 
-Order: ``{"spec": {...}, "options": {...}}``. Commands: ``{"do": "limit", "bytes_per_s": n|null}``,
-``{"do": "prefer", "endpoint": "..."|null}``, ``{"do": "wake"}``. Out: ``{"event": "progress"...}``,
+Order: ``{"spec": {...}, "options": {...}}``, or ``{"verify": "PATH"}``.
+Commands: ``{"do": "limit", "bytes_per_s": n|null}``, ``{"do": "prefer",
+"endpoint": "..."|null}``, ``{"do": "wake"}``. Out: ``{"event": "progress", ...}``,
 ``{"event": "file", "index": n}``, and last ``{"event": "done"}``, ``{"event": "stopped"}`` or
 ``{"event": "failed", "code": "...", "params": {...}}``.
 """
@@ -18,12 +19,15 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.downloads.board import Options
 from kimi_desktop.downloads.transfer import Transfer
 from kimi_desktop.downloads.types import DownloadSpec
+from kimi_desktop.downloads.verify.reading import VerifyCancelledError
+from kimi_desktop.downloads.verify.verifier import verify
 
 STOPPED_EXIT = 3
 GRACE_S = 12.0
@@ -43,7 +47,7 @@ class Worker:
         order = json.loads(sys.stdin.readline())
         with suppress(OSError, AttributeError):
             os.nice(NICENESS)
-        return self._download(order)
+        return self._verify(order) if "verify" in order else self._download(order)
 
     def _download(self, order: Mapping[str, Any]) -> int:
         spec = DownloadSpec.from_json(order["spec"])
@@ -56,6 +60,26 @@ class Worker:
             return 1
         self.tell({"event": "done" if transfer.complete else "stopped"})
         return 0 if transfer.complete else STOPPED_EXIT
+
+    def _verify(self, order: Mapping[str, Any]) -> int:
+        cancelled = threading.Event()
+        self._listen(cancelled.set, lambda _command: None)
+        try:
+            report = verify(
+                Path(order["verify"]),
+                lambda done, total, rate: self.tell(
+                    {"event": "progress", "done": done, "total": total, "bytes_per_s": rate}
+                ),
+                cancelled,
+            )
+        except VerifyCancelledError:
+            self.tell({"event": "stopped"})
+            return STOPPED_EXIT
+        except KimiError as error:
+            self.tell({"event": "failed", "code": error.code.value, "params": dict(error.params)})
+            return 1
+        self.tell({"event": "done", "report": report.to_json()})
+        return 0
 
     def tell(self, facts: Mapping[str, Any]) -> None:
         """One line; from any thread."""

@@ -37,6 +37,7 @@ from kimi_desktop.downloads.hubs.account_types import HubAccount, HubAccounts
 from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed, Space
 from kimi_desktop.downloads.queue_types import DownloadFile, DownloadStatus, PreparedDownload
 from kimi_desktop.downloads.types import DownloadSpec
+from kimi_desktop.downloads.verify.types import VerifyReport
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.run_types import RunRecord
@@ -395,6 +396,24 @@ class DownloadService(Protocol):
         """Limit all downloads together, from now on; None = no limit. Kept in the settings."""
 
 
+class VerifyService(Protocol):
+    """Verifies models again and repairs them. Publishes VerifyProgressed."""
+
+    def verify(self, path: Path) -> Operation[VerifyReport]:
+        """Read a model from begin to end, on all cores; cancel the operation to stop.
+
+        ``path``: its folder, or a file of it (of a file in parts all parts are read).
+        """
+
+    def repair(self, report: VerifyReport) -> Operation[DownloadStatus | None]:
+        """Put right what a verification found, before all other downloads.
+
+        Swapped parts are renamed, bad ranges become missing pieces of a download in the queue; None
+        when nothing is to be fetched. Fails with DOWNLOAD_NO_REPAIR where nobody is known who
+        offers a part.
+        """
+
+
 class ChatService(Protocol):
     """Conversations. Publishes ChatListChanged, MessageAdded, TokensArrived, AnswerFinished ..."""
 
@@ -551,6 +570,10 @@ class Services(Protocol):
     @property
     def downloads(self) -> DownloadService:
         """The queue of downloads."""
+
+    @property
+    def verify(self) -> VerifyService:
+        """Proofs of what is on the disk."""
 
     @property
     def chats(self) -> ChatService:

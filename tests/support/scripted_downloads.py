@@ -28,6 +28,13 @@ from kimi_desktop.downloads.queue_types import (
     PreparedDownload,
 )
 from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
+from kimi_desktop.downloads.verify.types import (
+    PartState,
+    PartVerdict,
+    VerifyProgressed,
+    VerifyReport,
+)
+from kimi_desktop.models.hash_record import Witness
 from tests.support.scripted_desk import Desk
 
 COMMIT = "5a1f0c3e9b7d2468ace013579bdf02468ace1357"
@@ -72,6 +79,27 @@ def status_for(spec: DownloadSpec, state: DownloadState, **changes: Any) -> Down
         commit=spec.commit,
     )
     return replace(status, **changes)
+
+
+class ScriptedVerify:
+    """Implements the window's VerifyService: every model is as ``report`` says."""
+
+    def __init__(self, desk: Desk, bus: EventBus) -> None:
+        self._desk = desk
+        self._bus = bus
+        self.report: VerifyReport | None = None
+
+    def progress(self, path: Path, done: int, total: int, bytes_per_s: float = 1e9) -> None:
+        left = (total - done) / bytes_per_s
+        self._bus.publish(VerifyProgressed(str(path), done, total, bytes_per_s, left))
+
+    def verify(self, path: Path) -> Operation[VerifyReport]:
+        good = PartVerdict("model.gguf", PartState.OK, GIB, GIB, witness=Witness.LISTING)
+        report = self.report or VerifyReport(str(path), (good,), GIB, 1.0)
+        return self._desk.operation("verify.verify", report, path)
+
+    def repair(self, report: VerifyReport) -> Operation[DownloadStatus | None]:
+        return self._desk.operation("verify.repair", None, report)
 
 
 class ScriptedDownloads:

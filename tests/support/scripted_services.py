@@ -22,7 +22,7 @@ from tests.support.scripted_chats import ScriptedChats
 from tests.support.scripted_desk import Desk
 from tests.support.scripted_diagnosis import ScriptedDiagnosis
 from tests.support.scripted_discover import ScriptedDiscover
-from tests.support.scripted_downloads import ScriptedDownloads
+from tests.support.scripted_downloads import ScriptedDownloads, ScriptedVerify
 from tests.support.scripted_engine import ScriptedEngine
 from tests.support.scripted_hubs import ScriptedHubs
 from tests.support.scripted_keeper import ScriptedKeeper
@@ -49,6 +49,7 @@ class ScriptedServices:
         self.hubs = ScriptedHubs(self.desk)
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.downloads = ScriptedDownloads(self.desk, self.bus)
+        self.verify = ScriptedVerify(self.desk, self.bus)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.plans = scripted_plans(self)
         self.diagnosis = ScriptedDiagnosis(self)

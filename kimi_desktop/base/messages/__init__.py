@@ -30,6 +30,7 @@ from kimi_desktop.base.messages import (
     preflight,
     serve,
     settings,
+    verify,
     vllm,
 )
 from kimi_desktop.base.messages.text import Text
@@ -61,6 +62,7 @@ TOPICS: Mapping[str, Mapping[str, Text]] = {
     "preflight": preflight.TEXTS,
     "serve": serve.TEXTS,
     "settings": settings.TEXTS,
+    "verify": verify.TEXTS,
     "vllm": vllm.TEXTS,
 }
 

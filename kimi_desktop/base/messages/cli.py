@@ -70,6 +70,34 @@ TEXTS: dict[str, Text] = {
     "cli.plan.ctx": Text(
         "context in tokens (default: what fits well)", "上下文词元数（默认：合适的值）"
     ),
+    "cli.download": Text(
+        "download a model from a hub and prove every byte",
+        "从模型站下载模型，并校验每个字节",
+    ),
+    "cli.download.repo": Text(
+        "owner/name, owner/name@revision:QUANTIZATION, or the address of a hub’s page",
+        "owner/name、owner/name@版本:量化，或模型页面的网址",
+    ),
+    "cli.download.include": Text(
+        "only files that fit this pattern (may be given several times)",
+        "只下载符合此模式的文件（可多次指定）",
+    ),
+    "cli.download.source": Text(
+        "ask this hub only: huggingface, hf-mirror, modelscope, or an address",
+        "只使用此来源：huggingface、hf-mirror、modelscope 或网址",
+    ),
+    "cli.download.to": Text(
+        "the models folder (default: the app’s own)", "模型文件夹（默认：应用自己的）"
+    ),
+    "cli.verify": Text(
+        "read a model on the disk again and name every part that is wrong",
+        "重新读取磁盘上的模型，逐个指出有问题的分片",
+    ),
+    "cli.verify.path": Text("a model’s folder, or a file of it", "模型文件夹，或其中的文件"),
+    "cli.verify.repair": Text(
+        "put right what is wrong: rename swapped parts, fetch only bad ranges",
+        "修复问题：改正互换的文件名，只重新获取损坏的部分",
+    ),
     "cli.import": Text(
         "take in models that are on this computer already, checked and linked, not copied",
         "导入本机已有的模型：校验后链接，不复制",

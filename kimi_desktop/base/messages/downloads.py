@@ -141,6 +141,37 @@ TEXTS: dict[str, Text] = {
         "Free some space and check the folder's permissions. What was downloaded is kept.",
         "请释放空间并检查文件夹权限；已下载的内容会保留。",
     ),
+    "downloads.stopped": Text(
+        "{title} is not downloaded, for the reasons above.",
+        "由于上述原因，未下载 {title}。",
+    ),
+    "downloads.stopped.next": Text(
+        "Settle them, then run the command again. Nothing was written.",
+        "请先解决这些问题，然后重新运行命令；没有写入任何内容。",
+    ),
+    "downloads.plan": Text(
+        "{title}: {count} files, {size} ({missing} to fetch), commit {commit}",
+        "{title}：{count} 个文件，{size}（待获取 {missing}），提交 {commit}",
+    ),
+    "downloads.to": Text("To {path}", "保存到 {path}"),
+    "downloads.ready": Text(
+        "{title}: {size}, every byte proven. {path}",
+        "{title}：{size}，每个字节均已校验。{path}",
+    ),
+    "downloads.interrupted": Text(
+        "Paused. {size} are on the disk and kept; the same command goes on from there.",
+        "已暂停。{size} 已写入磁盘并保留；再次运行同一命令即可断点续传。",
+    ),
+    "downloads.line.bytes": Text("{done} of {total}", "{done} / {total}"),
+    "downloads.line.left": Text("{time} left", "剩余 {time}"),
+    "downloads.no_repair": Text(
+        "Nobody is known who offers {file} of {path}, so it cannot be repaired.",
+        "不知道从哪里获取 {path} 中的 {file}，无法修复。",
+    ),
+    "downloads.no_repair.next": Text(
+        "Download the model again into the same folder: what is right there is found and kept.",
+        "请将该模型重新下载到同一文件夹：其中正确的内容会被识别并保留。",
+    ),
     "downloads.unknown": Text(
         "There is no such download any more.",
         "该下载已不存在。",

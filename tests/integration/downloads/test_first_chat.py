@@ -14,6 +14,7 @@ import pytest
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads.first_chat import FirstChat, prepare_first_chat
+from kimi_desktop.downloads.hubs.hub import known_hubs
 from kimi_desktop.downloads.queue_types import DownloadState
 from tests.support.hub.content import HubFile
 from tests.support.hub.faults import Fault
@@ -42,7 +43,11 @@ def fetcher(hub: LocalHub, queue: Queue) -> FirstChat:
     file = queue.home / "hubs.json"
     file.write_text(json.dumps(data))
     return FirstChat(
-        queue.io, queue.downloads, lambda folder: prepare_first_chat(folder, data_file=file)
+        queue.io,
+        queue.downloads,
+        lambda folder: prepare_first_chat(
+            folder, hubs=lambda: known_hubs(data_file=file), data_file=file
+        ),
     )
 
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kimi_desktop.downloads import disk
+from kimi_desktop.downloads.digests import whole_digest
 from kimi_desktop.downloads.journal import RECORD_BYTES
 from kimi_desktop.downloads.part_file import (
     PARTIAL_FOLDER,
     PartFile,
     PartGoneError,
     paths_of,
-    whole_digest,
 )
 from kimi_desktop.downloads.types import FileJob
 from tests.support.part_files import PIECE, content_of, fill, job_of, open_part

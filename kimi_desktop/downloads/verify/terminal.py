@@ -1,0 +1,101 @@
+"""The verb ``verify``: how far it is, and every part that is not as it should be. Main thread."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
+from kimi_desktop.base.messages import Language, message
+from kimi_desktop.base.units import format_duration, format_file_size, format_rate
+from kimi_desktop.downloads.progress_line import ProgressLine
+from kimi_desktop.downloads.verify.types import PartState, PartVerdict, VerifyReport
+from kimi_desktop.downloads.verify.verifier import verify
+
+
+def verify_path(
+    path: Path,
+    language: Language,
+    *,
+    json_output: bool,
+    out: TextIO = sys.stdout,
+    progress_out: TextIO = sys.stderr,
+) -> VerifyReport:
+    """Verify the model at ``path`` and tell what was found.
+
+    Raises:
+        DownloadError: nothing is there.
+    """
+    line = ProgressLine(progress_out)
+
+    def progress(done: int, total: int, rate: float) -> None:
+        if json_output:
+            told = {"event": "progress", "done": done, "total": total, "bytes_per_s": round(rate)}
+            out.write(json.dumps(told) + "\n")
+            out.flush()
+            return
+        left = (total - done) / rate if rate > 1 else 0.0
+        line.show(
+            done / max(total, 1),
+            message(
+                "verify.progress",
+                language,
+                percent=100 * done // max(total, 1),
+                size=format_file_size(total),
+                rate=format_rate(rate),
+                eta=format_duration(left, language),
+            ),
+        )
+
+    try:
+        report = verify(path, progress)
+    finally:
+        line.clear()
+    if json_output:
+        out.write(json.dumps({"event": "report", **report.to_json()}, ensure_ascii=False) + "\n")
+    else:
+        _tell(report, language, out)
+    out.flush()
+    return report
+
+
+def bad_report(report: VerifyReport) -> DownloadError:
+    """The sentence for a model that is not as it should be."""
+    params: dict[str, Param] = {"bad": len(report.problems), "count": len(report.parts)}
+    return DownloadError(ErrorCode.VERIFY_BAD, params)
+
+
+def sentence(part: PartVerdict, language: Language) -> str:
+    """What a part is."""
+    wanted = part.expected_bytes
+    bad = part.bad_bytes or (wanted if wanted is not None else part.size_bytes)
+    return message(
+        f"verify.part.{part.state.value}",
+        language,
+        file=part.target,
+        size=format_file_size(part.size_bytes),
+        wanted="?" if wanted is None else format_file_size(wanted),
+        bad=format_file_size(bad),
+        other=part.other,
+        found=part.sha256,
+        detail=part.detail,
+    )
+
+
+def _tell(report: VerifyReport, language: Language, out: TextIO) -> None:
+    for part in report.parts:
+        if part.state is not PartState.OK:
+            out.write(sentence(part, language) + "\n")
+    if report.is_good:
+        rate = report.checked_bytes / max(report.seconds, 0.001)
+        text = message(
+            "verify.good",
+            language,
+            count=len(report.parts),
+            size=format_file_size(report.checked_bytes),
+            seconds=format_duration(report.seconds, language),
+            rate=format_rate(rate),
+        )
+        out.write(text + "\n")
