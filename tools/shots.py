@@ -47,7 +47,7 @@ from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
-from kimi_desktop.base.errors import BackendError, ErrorCode  # noqa: E402
+from kimi_desktop.base.errors import BackendError, DownloadError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
 from kimi_desktop.downloads.hubs.account_types import TokenPlace  # noqa: E402
 from kimi_desktop.machine.types import Machine  # noqa: E402
@@ -57,6 +57,7 @@ from kimi_desktop.ui.bridge import Bridge  # noqa: E402
 from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
 from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
 from kimi_desktop.ui.model_picker import select_model  # noqa: E402
+from kimi_desktop.ui.models.download_row import DownloadAction  # noqa: E402
 from kimi_desktop.ui.models.page import ModelsPage  # noqa: E402
 from kimi_desktop.ui.monitor.page import MonitorPage  # noqa: E402
 from kimi_desktop.ui.navigation import PAGES  # noqa: E402
@@ -67,6 +68,7 @@ from kimi_desktop.ui.settings.page import SettingsPage  # noqa: E402
 from kimi_desktop.ui.theme import Theme  # noqa: E402
 from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
 from tests.support import scripted_data  # noqa: E402
+from tests.support.scripted_downloads import busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
 from tools.component_sheet import ComponentSheet  # noqa: E402
 
@@ -268,6 +270,49 @@ def shoot_library(studio: Studio, look: Look) -> None:
             studio.take(window, name, look)
 
 
+def shoot_downloads(studio: Studio, look: Look) -> None:
+    """The third tab of the Models page: one download of each kind, its sheets, and none."""
+    names = ("downloads", "downloads-cancel", "downloads-details", "downloads-none")
+    for name in (*names, "downloads-small"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        size = QSize(960, 600) if name == "downloads-small" else NORMAL
+        if name != "downloads-none":
+            services.downloads.set_downloads(*busy_queue(services.models.folders[0]))
+        with studio.window(services, look, "models", size) as (window, bridge):
+            bridge.navigation.open_downloads()
+            studio.settle()
+            page = window.page("models")
+            assert isinstance(page, ModelsPage)
+            assert page.downloads is not None
+            key = services.downloads.downloads[0].id if name != "downloads-none" else ""
+            if name == "downloads-cancel":
+                page.downloads.act(DownloadAction.CANCEL, key)
+            elif name == "downloads-details":
+                page.downloads.act(DownloadAction.DETAILS, key)
+            studio.take(window, name, look)
+
+
+def shoot_download_sheet(studio: Studio, look: Look) -> None:
+    """Before the first byte: all is well, something stops it, a gated repository."""
+    wanted = "unsloth/Kimi-K2.6-GGUF:UD-Q4_K_XL"
+    for name in ("download-sheet", "download-sheet-stop", "download-sheet-gated"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        services.downloads.rows = preflight_rows(stops=name.endswith("stop"))
+        services.downloads.has_projector = True
+        if name.endswith("gated"):
+            params = {"repo": "org/gated", "page": "https://huggingface.co/org/gated"}
+            services.downloads.prepare_error = DownloadError(ErrorCode.HUB_GATED_NO_TOKEN, params)
+        else:
+            services.downloads.set_downloads(*busy_queue(services.models.folders[0]))
+        with studio.window(services, look, "models") as (window, bridge):
+            bridge.navigation.download(wanted)
+            studio.take(window, name, look)
+
+
 def shoot_hubs(studio: Studio, look: Look) -> None:
     """Settings: accounts on model hubs, one of them being given a token."""
     if not studio.wants("settings-hubs"):
@@ -447,6 +492,8 @@ def main(wanted: list[str]) -> int:
         studio.language.choose(look.language)
         shoot_pages(studio, look)
         shoot_library(studio, look)
+        shoot_downloads(studio, look)
+        shoot_download_sheet(studio, look)
         shoot_hubs(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)

@@ -73,6 +73,136 @@
     </message>
 </context>
 <context>
+    <name>DownloadSheet</name>
+    <message>
+        <source>{name} is in the queue.</source>
+        <translation>{name} 已加入队列。</translation>
+    </message>
+    <message>
+        <source>Show downloads</source>
+        <translation>查看下载</translation>
+    </message>
+    <message>
+        <source>Download {name}</source>
+        <translation>下载 {name}</translation>
+    </message>
+    <message>
+        <source>Asking the hubs, measuring their speed, looking at the drive</source>
+        <translation>正在询问各平台、测速并查看磁盘</translation>
+    </message>
+    <message>
+        <source>With the projector for images ({size})</source>
+        <translation>包含图像投影器（{size}）</translation>
+    </message>
+    <message>
+        <source>Add to queue</source>
+        <translation>加入队列</translation>
+    </message>
+    <message>
+        <source>Download</source>
+        <translation>下载</translation>
+    </message>
+    <message>
+        <source>revision {commit}</source>
+        <translation>版本 {commit}</translation>
+    </message>
+    <message>
+        <source>no licence named</source>
+        <translation>未注明许可协议</translation>
+    </message>
+    <message>
+        <source>licence: {licence}</source>
+        <translation>许可协议：{licence}</translation>
+    </message>
+    <message>
+        <source>one file</source>
+        <translation>1 个文件</translation>
+    </message>
+    <message>
+        <source>{count} files</source>
+        <translation>{count} 个文件</translation>
+    </message>
+    <message>
+        <source>{size} are here already</source>
+        <translation>已有 {size}</translation>
+    </message>
+    <message>
+        <source>about {time} at {speed}</source>
+        <translation>约 {time}（{speed}）</translation>
+    </message>
+    <message>
+        <source>To</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>MB/s, just measured</source>
+        <translation>MB/s，刚刚测得</translation>
+    </message>
+    <message>
+        <source>Folder for the model</source>
+        <translation>模型文件夹</translation>
+    </message>
+    <message>
+        <source>Source</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Before the others</source>
+        <translation>优先下载</translation>
+    </message>
+</context>
+<context>
+    <name>Downloads</name>
+    <message>
+        <source>Waiting</source>
+        <translation>等待中</translation>
+    </message>
+    <message>
+        <source>left</source>
+        <translation>后完成</translation>
+    </message>
+    <message>
+        <source>Shards {done}/{total}</source>
+        <translation>分片 {done}/{total}</translation>
+    </message>
+    <message>
+        <source>{done} of {total}</source>
+        <translation>{done} / {total}</translation>
+    </message>
+    <message>
+        <source>{amount} checked</source>
+        <translation>已校验 {amount}</translation>
+    </message>
+    <message>
+        <source>paused by you, goes on at the same byte</source>
+        <translation>由你暂停，断点续传</translation>
+    </message>
+    <message>
+        <source>one connection</source>
+        <translation>1 个连接</translation>
+    </message>
+    <message>
+        <source>{count} connections</source>
+        <translation>{count} 个连接</translation>
+    </message>
+    <message>
+        <source>pieces replaced: {count}</source>
+        <translation>已替换分块：{count}</translation>
+    </message>
+</context>
+<context>
     <name>EngineControl</name>
     <message>
         <source>Restart the engine?</source>

@@ -2,6 +2,29 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>CancelSheet</name>
+    <message>
+        <source>Cancel the download of {name}?</source>
+        <translation>取消下载 {name}？</translation>
+    </message>
+    <message>
+        <source>{size} are here. Kept, they count when it is started again; files that are whole and verified stay in the library either way.</source>
+        <translation>已下载 {size}。保留后，再次下载时会接着用；已完整并通过校验的文件始终留在模型库中。</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>继续下载</translation>
+    </message>
+    <message>
+        <source>Cancel, keep {size}</source>
+        <translation>取消，保留 {size}</translation>
+    </message>
+    <message>
+        <source>Cancel and delete</source>
+        <translation>取消并删除</translation>
+    </message>
+</context>
+<context>
     <name>DetailsPane</name>
     <message>
         <source>Open in Plan</source>
@@ -137,7 +160,34 @@
     </message>
 </context>
 <context>
+    <name>DetailsSheet</name>
+    <message>
+        <source>Revision {commit}</source>
+        <translation>版本 {commit}</translation>
+    </message>
+    <message>
+        <source>Licence {licence}</source>
+        <translation>许可协议 {licence}</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
     <name>DiscoverDetails</name>
+    <message>
+        <source>Download…</source>
+        <translation>下载…</translation>
+    </message>
     <message>
         <source>Plan by its header</source>
         <translation>读取文件头并规划</translation>
@@ -248,6 +298,135 @@
     <message>
         <source>The Kimi family, the most useful here first. Estimates for a context of 32K tokens; a file’s header makes them exact.</source>
         <translation>Kimi 系列，最适合本机的排在前面。数字按 32K 词元上下文估算，读取文件头后即为精确值。</translation>
+    </message>
+</context>
+<context>
+    <name>DiskBar</name>
+    <message>
+        <source>Models disk</source>
+        <translation>模型磁盘</translation>
+    </message>
+    <message>
+        <source>{size} free now</source>
+        <translation>当前剩余 {size}</translation>
+    </message>
+    <message>
+        <source>{size} too little for all downloads</source>
+        <translation>全部下载还差 {size}</translation>
+    </message>
+    <message>
+        <source>{size} after all downloads</source>
+        <translation>全部下载后剩余 {size}</translation>
+    </message>
+    <message>
+        <source>Other files</source>
+        <translation>其他文件</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Still to come</source>
+        <translation>待下载</translation>
+    </message>
+    <message>
+        <source>Free</source>
+        <translation>剩余</translation>
+    </message>
+</context>
+<context>
+    <name>DownloadRow</name>
+    <message>
+        <source>More about {name}</source>
+        <translation>{name} 的更多操作</translation>
+    </message>
+    <message>
+        <source>Source</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>Files and details…</source>
+        <translation>文件与详情…</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Copy name</source>
+        <translation>复制名称</translation>
+    </message>
+    <message>
+        <source>Start now</source>
+        <translation>立即开始</translation>
+    </message>
+    <message>
+        <source>Take off the list</source>
+        <translation>从列表中移除</translation>
+    </message>
+    <message>
+        <source>Cancel…</source>
+        <translation>取消…</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>Retry</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>暂停</translation>
+    </message>
+</context>
+<context>
+    <name>DownloadsView</name>
+    <message>
+        <source>Queue</source>
+        <translation>队列</translation>
+    </message>
+    <message>
+        <source>Finished</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>Nothing is being downloaded. Every byte of what comes is proven.</source>
+        <translation>没有正在进行的下载。下载的每个字节都会校验。</translation>
+    </message>
+    <message>
+        <source>See what this machine can run</source>
+        <translation>看看本机能运行什么</translation>
+    </message>
+    <message>
+        <source>Queued, next</source>
+        <translation>排队中，下一个</translation>
+    </message>
+    <message>
+        <source>one download</source>
+        <translation>1 个下载</translation>
+    </message>
+    <message>
+        <source>{count} downloads</source>
+        <translation>{count} 个下载</translation>
+    </message>
+    <message>
+        <source>starts when {name} is done</source>
+        <translation>{name} 完成后开始</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>不限</translation>
+    </message>
+    <message>
+        <source>Speed limit: {limit}</source>
+        <translation>限速：{limit}</translation>
+    </message>
+    <message>
+        <source>Speed limit of all downloads</source>
+        <translation>所有下载的限速</translation>
     </message>
 </context>
 <context>
@@ -544,6 +723,10 @@
         <translation>发现</translation>
     </message>
     <message>
+        <source>Downloads</source>
+        <translation>下载</translation>
+    </message>
+    <message>
         <source>{path} is in the library already; it is read again.</source>
         <translation>{path} 已在模型库中，正在重新读取。</translation>
     </message>
@@ -674,6 +857,65 @@
     </message>
 </context>
 <context>
+    <name>QueueRow</name>
+    <message>
+        <source>Move {name} up</source>
+        <translation>上移 {name}</translation>
+    </message>
+    <message>
+        <source>Show {name} in the library</source>
+        <translation>在模型库中显示 {name}</translation>
+    </message>
+    <message>
+        <source>Cancel {name}</source>
+        <translation>取消 {name}</translation>
+    </message>
+    <message>
+        <source>More about {name}</source>
+        <translation>{name} 的更多操作</translation>
+    </message>
+    <message>
+        <source>Files and details…</source>
+        <translation>文件与详情…</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Copy name</source>
+        <translation>复制名称</translation>
+    </message>
+    <message>
+        <source>Show in the library</source>
+        <translation>在模型库中显示</translation>
+    </message>
+    <message>
+        <source>Take off the list</source>
+        <translation>从列表中移除</translation>
+    </message>
+    <message>
+        <source>Start now</source>
+        <translation>立即开始</translation>
+    </message>
+    <message>
+        <source>Move up</source>
+        <translation>上移</translation>
+    </message>
+    <message>
+        <source>Move down</source>
+        <translation>下移</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>暂停</translation>
+    </message>
+    <message>
+        <source>Cancel…</source>
+        <translation>取消…</translation>
+    </message>
+</context>
+<context>
     <name>RemoveSheet</name>
     <message>
         <source>Cancel</source>
@@ -791,6 +1033,45 @@
     <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>_FileTable</name>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>Sources</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>{share} here</source>
+        <translation>已有 {share}</translation>
+    </message>
+    <message>
+        <source>{share} checked</source>
+        <translation>已校验 {share}</translation>
+    </message>
+    <message>
+        <source>verified</source>
+        <translation>已校验</translation>
+    </message>
+    <message>
+        <source>damaged</source>
+        <translation>已损坏</translation>
     </message>
 </context>
 <context>

@@ -177,6 +177,10 @@
         <source>Size</source>
         <translation>大小</translation>
     </message>
+    <message>
+        <source>Download {name} {file}</source>
+        <translation>下载 {name} {file}</translation>
+    </message>
 </context>
 <context>
     <name>StartStep</name>

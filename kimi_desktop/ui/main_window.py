@@ -228,6 +228,7 @@ class MainWindow(QWidget):
         go.note_made.connect(self.notices.show_note)
         go.offer_made.connect(self.notices.show_offer)
         go.overlay_wanted.connect(self.overlays.open_made)
+        go.download_wanted.connect(self.overlays.open_download)
         self.top_bar.picker_wanted.connect(self.overlays.open_picker)
         self.top_bar.start_wanted.connect(self.engine.start)
         self.top_bar.stop_wanted.connect(self.engine.stop)

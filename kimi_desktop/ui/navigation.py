@@ -35,6 +35,8 @@ class Navigation(QObject):
     problem_met = Signal(object)
     note_made = Signal(str)
     settings_wanted = Signal(str)
+    download_wanted = Signal(str)
+    downloads_wanted = Signal()
     offer_made = Signal(str, str, object)
     overlay_wanted = Signal(object)
 
@@ -62,6 +64,15 @@ class Navigation(QObject):
         """Show the Plan page with this model."""
         self.page_wanted.emit("plan")
         self.plan_wanted.emit(model_id)
+
+    def download(self, wanted: str) -> None:
+        """Ask before something is fetched: ``owner/name:QUANTIZATION``, or a hub's address."""
+        self.download_wanted.emit(wanted)
+
+    def open_downloads(self) -> None:
+        """Show the Models page with its downloads."""
+        self.page_wanted.emit("models")
+        self.downloads_wanted.emit()
 
     def open_settings(self, section: str) -> None:
         """Show a section of the Settings page: "hubs"."""

@@ -42,6 +42,12 @@ class OverlayHost(QObject):
         """An overlay of a page's own."""
         self._open(make(self._window))
 
+    def open_download(self, wanted: str) -> None:
+        """What is to be known before a download."""
+        from kimi_desktop.ui.download_sheet import DownloadSheet  # noqa: PLC0415
+
+        self._open(DownloadSheet(self._window, self._bridge, wanted))
+
     def open_picker(self) -> None:
         """Drop down the list of models."""
         from kimi_desktop.ui.model_picker import ModelPicker  # noqa: PLC0415

@@ -59,6 +59,9 @@ QComboBox QAbstractItemView {{ padding: 4px; }}
 QComboBox QAbstractItemView::item {{ min-height: 28px; padding: 0 8px; border-radius: 4px; }}
 QComboBox QAbstractItemView::item:selected {{ background: {hover}; color: {text}; }}
 
+QHeaderView::section {{
+  background: {panel}; color: {muted}; border: 0; border-bottom: 1px solid {line}; padding: 0 4px;
+}}
 QScrollArea, QAbstractScrollArea[bare="true"] {{ background: transparent; border: 0; }}
 QScrollBar:vertical {{ background: transparent; width: 12px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 0; }}

@@ -17,7 +17,7 @@ from kimi_desktop.base.messages.text import Text
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.units import GIB
 from kimi_desktop.downloads.jobs import job_id
-from kimi_desktop.downloads.preflight_types import Level, Preflight, Row
+from kimi_desktop.downloads.preflight_types import Level, Preflight, Row, row
 from kimi_desktop.downloads.queue_types import (
     DownloadFile,
     DownloadFinished,
@@ -25,11 +25,13 @@ from kimi_desktop.downloads.queue_types import (
     DownloadsChanged,
     DownloadState,
     DownloadStatus,
+    PartState,
+    PartStatus,
     PreparedDownload,
 )
 from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
+from kimi_desktop.downloads.verify.types import PartState as FoundState
 from kimi_desktop.downloads.verify.types import (
-    PartState,
     PartVerdict,
     VerifyProgressed,
     VerifyReport,
@@ -81,6 +83,27 @@ def status_for(spec: DownloadSpec, state: DownloadState, **changes: Any) -> Down
     return replace(status, **changes)
 
 
+def preflight_rows(*, stops: bool = False) -> tuple[Row, ...]:
+    """Rows as the real check words them."""
+    space = {"path": "/home/ada/models", "needed": "596 GB", "free": "2.02 TB", "lacking": "96 GB"}
+    files = ", ".join(f"Kimi-K2.6-UD-Q4_K_XL-0000{n}-of-00014.gguf" for n in (1, 2, 3))
+    found = [
+        row("sources", Level.OK, "sources", count=3, hosts="huggingface.co, hf-mirror.com, "
+            "modelscope.cn"),
+        row("proof", Level.OK, "proven", count=15),
+        row("licence", Level.OK, "licence", repo="unsloth/Kimi-K2.6-GGUF", host="huggingface.co",
+            licence="modified-mit", revision=COMMIT[:12]),
+    ]  # fmt: skip
+    if stops:
+        space |= {"free": "500 GB"}
+        return (
+            row("space", Level.STOP, "space_short", **space),
+            row("sources", Level.WARN, "disagree", host="huggingface.co", files=files),
+            *found,
+        )
+    return (row("space", Level.OK, "space", **space), *found)
+
+
 class ScriptedVerify:
     """Implements the window's VerifyService: every model is as ``report`` says."""
 
@@ -94,12 +117,97 @@ class ScriptedVerify:
         self._bus.publish(VerifyProgressed(str(path), done, total, bytes_per_s, left))
 
     def verify(self, path: Path) -> Operation[VerifyReport]:
-        good = PartVerdict("model.gguf", PartState.OK, GIB, GIB, witness=Witness.LISTING)
+        good = PartVerdict("model.gguf", FoundState.OK, GIB, GIB, witness=Witness.LISTING)
         report = self.report or VerifyReport(str(path), (good,), GIB, 1.0)
         return self._desk.operation("verify.verify", report, path)
 
     def repair(self, report: VerifyReport) -> Operation[DownloadStatus | None]:
         return self._desk.operation("verify.repair", None, report)
+
+
+def simple_spec(
+    folder: Path, repo: str, quantization: str, shards: int, size_gb: float, *, hubs: int = 3
+) -> DownloadSpec:
+    """Any repository in equal parts."""
+    files = []
+    for number in range(1, shards + 1):
+        name = f"{repo.partition('/')[2]}-{quantization}-{number:05}-of-{shards:05}.gguf"
+        sources = tuple(
+            Source(HubKind.HUGGINGFACE, endpoint, repo, COMMIT, name) for endpoint in HUBS[:hubs]
+        )
+        files.append(FileJob(name, int(size_gb * 1e9 / shards), f"{number:064x}", None, sources))
+    return DownloadSpec(f"{repo} {quantization}", str(folder / repo), tuple(files), "mit", COMMIT)
+
+
+def busy_queue(folder: Path) -> tuple[DownloadStatus, ...]:
+    """One of each: under way, verifying, paused, failed, waiting, done."""
+    done, waits = PartStatus(PartState.DONE, 1.0), PartStatus(PartState.WAITING)
+    coming, checking = PartStatus(PartState.COMING, 0.51), PartStatus(PartState.CHECKING, 0.4)
+    whole = PartStatus(PartState.COMING, 1.0)
+    gb = 10**9
+    return (
+        status_for(
+            simple_spec(folder, "unsloth/Kimi-K2.6-GGUF", "UD-Q4_K_XL", 14, 583.7),
+            DownloadState.DOWNLOADING,
+            done_bytes=int(271.4 * gb),
+            hashed_bytes=int(250.2 * gb),
+            shards_done=6,
+            bytes_per_s=212.6e6,
+            eta_s=1469.0,
+            connections=8,
+            source="huggingface.co",
+            parts=(*(done,) * 6, coming, *(waits,) * 7),
+        ),
+        status_for(
+            simple_spec(folder, "unsloth/Kimi-K2.7-Code-GGUF", "UD-Q4_K_XL", 14, 583.7, hubs=1),
+            DownloadState.VERIFYING,
+            done_bytes=int(583.7 * gb),
+            hashed_bytes=int(266.9 * gb),
+            shards_done=6,
+            verifying_shard=7,
+            source="huggingface.co",
+            parts=(*(done,) * 6, checking, *(whole,) * 7),
+        ),
+        status_for(
+            simple_spec(
+                folder, "ymcki/Kimi-Linear-48B-A3B-Instruct-GGUF", "Q4_K_M", 1, 29.7, hubs=2
+            ),
+            DownloadState.PAUSED,
+            done_bytes=int(11.9 * gb),
+            preferred=HUBS[1],
+        ),
+        status_for(
+            simple_spec(folder, "unsloth/Kimi-K2.6-GGUF", "UD-Q2_K_XL", 8, 340.0, hubs=1),
+            DownloadState.FAILED,
+            done_bytes=int(339.9 * gb),
+            shards_done=7,
+            shards_failed=1,
+            reason=DownloadError(
+                ErrorCode.DOWNLOAD_HASH_MISMATCH,
+                {
+                    "file": "Kimi-K2.6-UD-Q2_K_XL-00003-of-00008.gguf",
+                    "host": "huggingface.co",
+                    "found": "9f2c44d0…",
+                    "expected": "5a1f0c3e…",
+                },
+            ),
+            parts=(done, done, PartStatus(PartState.DAMAGED, 1.0), *(done,) * 5),
+        ),
+        status_for(
+            simple_spec(folder, "unsloth/Kimi-VL-A3B-Thinking-2506-GGUF", "Q8_0", 2, 17.9),
+            DownloadState.QUEUED,
+        ),
+        status_for(
+            simple_spec(folder, "gabriellarson/Moonlight-16B-A3B-Instruct-GGUF", "Q8_0", 1, 17.0),
+            DownloadState.QUEUED,
+        ),
+        status_for(
+            simple_spec(folder, "unsloth/Kimi-Dev-72B-GGUF", "Q4_K_M", 1, 47.4),
+            DownloadState.READY,
+            done_bytes=int(47.4 * gb),
+            shards_done=1,
+        ),
+    )
 
 
 class ScriptedDownloads:
@@ -114,6 +222,9 @@ class ScriptedDownloads:
             Row("space", Level.OK, Text("There is enough space.", "空间足够。")),
         )
         self.prepare_error: KimiError | None = None
+        self.speeds: tuple[float, ...] = (213e6, 96e6, 148e6)
+        self.has_projector = False
+        self.here_bytes = 0
 
     # what the test plays
 
@@ -158,11 +269,14 @@ class ScriptedDownloads:
         if self.prepare_error is not None:
             return self._desk.failed("downloads.prepare", self.prepare_error, text)
         spec = kimi_spec(folder)
+        if self.has_projector:
+            sources = tuple(replace(s, path="mmproj-F16.gguf") for s in spec.files[0].sources)
+            projector = FileJob("mmproj-F16.gguf", 900_000_000, "b" * 64, None, sources)
+            spec = replace(spec, files=(*spec.files, projector))
         total = spec.total_bytes
-        preflight = Preflight(self.rows, total, total, total, 2 * total)
-        return self._desk.operation(
-            "downloads.prepare", PreparedDownload(spec, preflight, HUBS), text, include, source
-        )
+        preflight = Preflight(self.rows, total, total - self.here_bytes, total, 2 * total)
+        prepared = PreparedDownload(spec, preflight, HUBS, self.speeds)
+        return self._desk.operation("downloads.prepare", prepared, text, include, source)
 
     def add(self, spec: DownloadSpec, *, first: bool = False) -> Operation[DownloadStatus]:
         status = status_for(spec, DownloadState.QUEUED)

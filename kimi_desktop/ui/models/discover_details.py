@@ -44,7 +44,8 @@ class DiscoverDetails(Surface):
         self._speed = Label(size=TextSize.HEADING, weight=SEMIBOLD)
         self._waits = ElidedLabel(size=TextSize.SMALL, tone="muted")
         self._details = Label(size=TextSize.SMALL, tone="muted", wrap=True)
-        self.plan = Button(icon="plan", kind=ButtonKind.PRIMARY)
+        self.download = Button(icon="download", kind=ButtonKind.PRIMARY)
+        self.plan = Button(icon="plan")
         self.cancel = Button(kind=ButtonKind.SECONDARY)
         self._reading = Label(size=TextSize.SMALL, tone="muted", wrap=True)
         self.failure = Label(tone="bad", wrap=True)
@@ -58,6 +59,7 @@ class DiscoverDetails(Surface):
         self._facts = Label(size=TextSize.SMALL, tone="muted", wrap=True)
         self.copy = Button(icon="copy", kind=ButtonKind.QUIET, small=True)
         self._arrange()
+        self.download.clicked.connect(self._download)
         self.plan.clicked.connect(self._read)
         self.cancel.clicked.connect(self._stop)
         self.copy.clicked.connect(self._copy)
@@ -74,6 +76,7 @@ class DiscoverDetails(Surface):
 
     def retranslate(self) -> None:
         """Set the words."""
+        self.download.setText(self.tr("Download…"))
         self.plan.setText(self.tr("Plan by its header"))
         self.token.retranslate()
         self.cancel.setText(self.tr("Cancel"))
@@ -96,6 +99,7 @@ class DiscoverDetails(Surface):
         chips.addStretch(1)
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
+        buttons.addWidget(self.download)
         buttons.addWidget(self.plan)
         buttons.addWidget(self.cancel)
         buttons.addStretch(1)
@@ -134,6 +138,10 @@ class DiscoverDetails(Surface):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(1, 0, 0, 0)
         outer.addWidget(area)
+
+    def _download(self) -> None:
+        if self._file is not None:
+            self._bridge.navigation.download(self._file.id)
 
     def _copy(self) -> None:
         if self._file is not None:

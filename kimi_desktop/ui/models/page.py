@@ -26,6 +26,7 @@ from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.chat.types import AnswerFinished, ChatListChanged
+from kimi_desktop.downloads.queue_types import DownloadsChanged, DownloadState
 from kimi_desktop.models.companions import is_companion
 from kimi_desktop.models.types import (
     LibraryChanged,
@@ -39,6 +40,7 @@ from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.model_picker import select_model
 from kimi_desktop.ui.models.details import DetailsPane
 from kimi_desktop.ui.models.discover_view import DiscoverView
+from kimi_desktop.ui.models.downloads_view import DownloadsView
 from kimi_desktop.ui.models.drop import DropVeil, dropped_file, dropped_folders
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.library_view import LibraryView
@@ -49,7 +51,7 @@ from kimi_desktop.ui.widgets.tabs import Tabs
 
 DETAILS_WIDTH, LEAST_DETAILS = 320, 280
 DETAILS_SHARE = 0.3
-LIBRARY, DISCOVER = "library", "discover"
+LIBRARY, DISCOVER, DOWNLOADS = "library", "discover", "downloads"
 
 
 class ModelsPage(QWidget):
@@ -63,6 +65,7 @@ class ModelsPage(QWidget):
         self.details = DetailsPane()
         self.veil = DropVeil(self)
         self.discover: DiscoverView | None = None
+        self.downloads: DownloadsView | None = None
         self.shelf = ShelfActions(bridge, self.library.tasks, self.library.table.select, self)
         self._title = Label(size=TextSize.TITLE, weight=SEMIBOLD)
         self.tabs = Tabs()
@@ -91,6 +94,7 @@ class ModelsPage(QWidget):
         self.library.table.select(bridge.settings.models.selected)
         self._take_library()
         self._take_status()
+        self._count_downloads()
         if not bridge.services.models.models:
             self.refresh()  # an empty list may only mean that nobody has looked yet
 
@@ -139,18 +143,30 @@ class ModelsPage(QWidget):
     def retranslate(self) -> None:
         """Set the words."""
         self._title.setText(self.tr("Models"))
-        self.tabs.set_tabs(((LIBRARY, self.tr("Library")), (DISCOVER, self.tr("Discover"))))
+        self.tabs.set_tabs(
+            (
+                (LIBRARY, self.tr("Library")),
+                (DISCOVER, self.tr("Discover")),
+                (DOWNLOADS, self.tr("Downloads")),
+            )
+        )
         self.tabs.set_label(self.tr("Models"))
         self.library.retranslate()
         self.details.retranslate()
         if self.discover is not None:
             self.discover.retranslate()
+        if self.downloads is not None:
+            self.downloads.retranslate()
         self._say_note()
 
     def show_tab(self, key: str) -> None:
         """Bring one of the views to the front."""
         self.tabs.choose(key)
-        if key == DISCOVER:
+        if self.downloads is not None:
+            self.downloads.limit.setVisible(key == DOWNLOADS)
+        if key == DOWNLOADS:
+            self._show_downloads()
+        elif key == DISCOVER:
             if self.discover is None:
                 self.discover = DiscoverView(self._bridge)
                 self.discover.copy_wanted.connect(self._copy_text)
@@ -159,6 +175,25 @@ class ModelsPage(QWidget):
             self.discover.appear()
         else:
             self._stack.setCurrentWidget(self._library)
+
+    def _show_downloads(self) -> None:
+        if self.downloads is None:
+            view = self.downloads = DownloadsView(self._bridge)
+            view.folder_wanted.connect(self._open)
+            view.copy_wanted.connect(self._copy_text)
+            view.model_wanted.connect(self._show_folder)
+            view.discover_wanted.connect(lambda: self.show_tab(DISCOVER))
+            self._stack.addWidget(view)
+            self.tabs.add(view.limit)
+        self._stack.setCurrentWidget(self.downloads)
+
+    def _show_folder(self, folder: Path) -> None:
+        """The library, with the cursor on a model of a folder."""
+        self.show_tab(LIBRARY)
+        models = self._bridge.services.models.models
+        inside = (model for model in models if model.path.is_relative_to(folder))
+        if (model := next(inside, None)) is not None:
+            self.library.table.select(model.id)
 
     # what the user does
 
@@ -250,12 +285,15 @@ class ModelsPage(QWidget):
         self.details.wanted.connect(self.act)
         self.details.chat_wanted.connect(self._bridge.navigation.open_chat)
         self._bridge.happened.connect(self._on_event)
+        self._bridge.navigation.downloads_wanted.connect(lambda: self.show_tab(DOWNLOADS))
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, LibraryChanged):
             self._take_library()
         elif isinstance(event, EngineStateChanged):
             self._take_status()
+        elif isinstance(event, DownloadsChanged):
+            self._count_downloads()
         elif isinstance(event, ChatListChanged | AnswerFinished):
             self._show_chats()
         elif isinstance(event, ScanProgressed) and self._scanning:
@@ -305,6 +343,11 @@ class ModelsPage(QWidget):
         status = self._bridge.services.engine.status
         self.library.table.show_status(status)
         self.details.show_status(status)
+
+    def _count_downloads(self) -> None:
+        downloads = self._bridge.services.downloads.downloads
+        open_ones = [one for one in downloads if one.state is not DownloadState.READY]
+        self.tabs.set_count(DOWNLOADS, len(open_ones))
 
     def _say_note(self) -> None:
         """What there is, or what is being looked at."""

@@ -48,6 +48,7 @@ class Chip(QLabel):
         self._verdict = verdict
         self._icon = icon
         self._words = ""
+        self._ground: str | None = None
         self.setFont(ui_font(BODY_PX if large else SMALL_PX, SEMIBOLD))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.show_verdict(verdict, text)
@@ -60,6 +61,12 @@ class Chip(QLabel):
         self.setAccessibleName(text)
         self.updateGeometry()
         self.update()
+
+    def set_ground(self, tone: str | None) -> None:
+        """Another ground than its tint, where that is what it lies on."""
+        if tone != self._ground:
+            self._ground = tone
+            self.update()
 
     @property
     def verdict(self) -> Verdict:
@@ -86,6 +93,8 @@ class Chip(QLabel):
         tone = self._verdict.value[0]
         ink = getattr(t, tone) if tone else t.muted
         fill = getattr(t, f"{tone}_soft") if tone else t.raised
+        if self._ground is not None:
+            fill = getattr(t, self._ground)
         painter = painter_on(self)
         box(painter, QRectF(self.rect()), RADIUS_SMALL, fill=fill)
         x = self._padding

@@ -8,16 +8,17 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.events import Event
 from kimi_desktop.machine.types import MachineProbed
-from kimi_desktop.planner.offer_types import OfferedModel, Use
+from kimi_desktop.planner.offer_types import OfferedFile, OfferedModel, Use
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.offer_row import OfferRow, offer_head
-from kimi_desktop.ui.widgets.button import Button, ButtonKind
+from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
 from kimi_desktop.ui.widgets.card import Card, Divider
 from kimi_desktop.ui.widgets.label import Label
 from kimi_desktop.ui.widgets.message_bar import EmptyState, MessageBar
 from kimi_desktop.ui.wizard.step import Step
 
+DOWNLOAD_WIDTH = 32
 FITTING = (Use.GOOD, Use.SLOW, Use.TIGHT)
 
 
@@ -29,6 +30,7 @@ class RunsStep(Step):
         self._offers: tuple[OfferedModel, ...] = ()
         self._shows_rest = False
         self.rows: list[OfferRow] = []
+        self.downloads: list[IconButton] = []
         self._intro = Label(tone="muted", wrap=True)
         self._holder = QWidget()
         self._place = QVBoxLayout(self._holder)
@@ -131,13 +133,13 @@ class RunsStep(Step):
             if (old := item.widget()) is not None:
                 old.hide()
                 old.deleteLater()
-        self.rows = []
+        self.rows, self.downloads = [], []
         if not shown:
             return
         table = Card(padding=1)
         table.body.setSpacing(0)
         heads = (self.tr("Model"), self.tr("On this machine"), self.tr("Speed"), self.tr("Size"))
-        table.body.addWidget(offer_head(heads))
+        table.body.addWidget(_line(offer_head(heads), QWidget()))
         for offer in shown:
             if offer.best is None:
                 continue
@@ -146,6 +148,29 @@ class RunsStep(Step):
             row = OfferRow()
             row.show_offer(offer.name, below, offer.best, words)
             table.body.addWidget(Divider())
-            table.body.addWidget(row)
+            table.body.addWidget(_line(row, self._download_button(offer.name, offer.best)))
             self.rows.append(row)
         self._place.addWidget(table)
+
+    def _download_button(self, name: str, file: OfferedFile) -> IconButton:
+        """Asks before anything is fetched; the set-up goes on meanwhile."""
+        words = self.tr("Download {name} {file}").format(name=name, file=file.quantization)
+        button = IconButton("download", words, bordered=True)
+        button.clicked.connect(lambda: self.bridge.navigation.download(file.id))
+        self.downloads.append(button)
+        return button
+
+
+def _line(row: QWidget, end: QWidget) -> QWidget:
+    """A row of the table, and what stands behind its columns."""
+    holder = QWidget()
+    layout = QHBoxLayout(holder)
+    layout.setContentsMargins(0, 0, 12, 0)
+    layout.setSpacing(0)
+    layout.addWidget(row, 1)
+    if isinstance(end, IconButton):
+        layout.addSpacing(DOWNLOAD_WIDTH - end.width())
+    else:
+        end.setFixedWidth(DOWNLOAD_WIDTH)
+    layout.addWidget(end)
+    return holder

@@ -304,3 +304,11 @@ def test_so_does_a_header_that_is_gated(qtbot, view, services):
     services.discover.error = DownloadError(ErrorCode.HUB_GATED, params)
     click(qtbot, view.details.plan)
     qtbot.waitUntil(view.details.token.isVisible)
+
+
+def test_a_file_is_downloaded_after_a_question(qtbot, view, bridge):
+    heard = []
+    bridge.navigation.download_wanted.connect(heard.append)
+    qtbot.waitUntil(lambda: bool(view.cards))
+    click(qtbot, view.details.download)
+    assert heard == ["unsloth/Kimi-K2.7-Code-GGUF:UD-Q4_K_XL"]

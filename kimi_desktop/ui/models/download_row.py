@@ -1,0 +1,241 @@
+"""A download that is under way, paused or failed: name, strip, figures, source. Qt thread."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from PySide6.QtCore import QPoint, QRectF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QPainterPath, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
+
+from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
+from kimi_desktop.ui import icons
+from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.download_words import (
+    amount_of,
+    facts_of,
+    hub_name,
+    name_of,
+    parts_of,
+    sentence_of,
+    spoken,
+    state_of,
+)
+from kimi_desktop.ui.hub_help import TokenButton
+from kimi_desktop.ui.models.fact_line import FactLine
+from kimi_desktop.ui.models.part_strip import PartStrip
+from kimi_desktop.ui.theme import color, tokens
+from kimi_desktop.ui.tokens import RADIUS
+from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
+from kimi_desktop.ui.widgets.chip import Chip
+from kimi_desktop.ui.widgets.label import SEMIBOLD, Label, TextSize
+from kimi_desktop.ui.widgets.painting import painter_on
+from kimi_desktop.ui.widgets.segmented import Segmented
+
+
+class DownloadAction(Enum):
+    """What can be done with a download."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    RETRY = "retry"
+    START_NOW = "start_now"
+    UP = "up"
+    DOWN = "down"
+    CANCEL = "cancel"
+    FORGET = "forget"
+    DETAILS = "details"
+    FOLDER = "folder"
+    COPY = "copy"
+    SHOW = "show"
+    """In the library."""
+
+
+class DownloadRow(QWidget):
+    """``wanted`` fires with an action and the download's id, ``source_chosen`` with an endpoint."""
+
+    wanted = Signal(object, str)
+    source_chosen = Signal(str, str)
+
+    def __init__(self, bridge: Bridge, status: DownloadStatus) -> None:
+        super().__init__()
+        self._status = status
+        self.name = Label(weight=SEMIBOLD)
+        self.quantization = Label(size=TextSize.SMALL, tone="muted", mono=True)
+        self.chip = Chip()
+        self.main = Button(small=True)
+        self.more = IconButton("more")
+        self.strip = PartStrip()
+        self.facts = FactLine()
+        self.advice = Label(size=TextSize.SMALL, wrap=True)
+        self.token = TokenButton(bridge)
+        self.sources = Segmented(small=True)
+        self._source_word = Label(size=TextSize.SMALL, tone="muted")
+        self._source_row = QWidget()
+        self._arrange()
+        self.main.clicked.connect(self._on_main)
+        self.more.clicked.connect(self._on_more)
+        self.sources.chosen.connect(lambda key: self.source_chosen.emit(self._status.id, key))
+        self.show_status(status)
+
+    @property
+    def status(self) -> DownloadStatus:
+        """What it shows."""
+        return self._status
+
+    def show_status(self, status: DownloadStatus) -> None:
+        """How it is now."""
+        self._status = status
+        name, quantization = name_of(status.title)
+        self.name.setText(name)
+        self.name.setToolTip(status.title)
+        self.quantization.setText(quantization)
+        verdict, icon, word = state_of(status)
+        self.chip.show_verdict(verdict, word, icon=icon)
+        failed = status.state is DownloadState.FAILED
+        self.chip.set_ground("panel" if failed else None)
+        share = status.done_bytes / status.total_bytes if status.total_bytes else 0.0
+        self.strip.show_parts(parts_of(status), share, amount_of(status))
+        self.strip.setAccessibleName(name)
+        self.facts.show_facts(facts_of(status))
+        _, advice = sentence_of(status)
+        self.advice.setText(advice)
+        self.advice.setVisible(bool(advice))
+        self.token.show_for(status.reason)
+        self._show_main(status)
+        self._show_sources(status)
+        self.setAccessibleName(spoken(status))
+        self.update()
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        self.more.set_label(self.tr("More about {name}").format(name=self.name.text()))
+        self._source_word.setText(self.tr("Source"))
+        self.sources.set_label(self.tr("Source"))
+        self.token.retranslate()
+        self.show_status(self._status)
+
+    def main_action(self) -> DownloadAction:
+        """What the button does."""
+        return {
+            DownloadState.PAUSED: DownloadAction.RESUME,
+            DownloadState.FAILED: DownloadAction.RETRY,
+        }.get(self._status.state, DownloadAction.PAUSE)
+
+    def menu(self) -> QMenu:
+        """Everything that can be done."""
+        menu = QMenu(self)
+        for action, icon, words in self.choices():
+            item = menu.addAction(icons.icon(icon), words)
+            item.triggered.connect(lambda _=False, a=action: self._ask(a))
+        return menu
+
+    def choices(self) -> list[tuple[DownloadAction, str, str]]:
+        """(action, icon, words) of the menu."""
+        found = [
+            (DownloadAction.DETAILS, "file", self.tr("Files and details…")),
+            (DownloadAction.FOLDER, "folder", self.tr("Open folder")),
+            (DownloadAction.COPY, "copy", self.tr("Copy name")),
+        ]
+        if not self._status.is_running:
+            found.insert(0, (DownloadAction.START_NOW, "play", self.tr("Start now")))
+        if self._status.state is DownloadState.FAILED:
+            found.append((DownloadAction.FORGET, "close", self.tr("Take off the list")))
+        found.append((DownloadAction.CANCEL, "trash", self.tr("Cancel…")))
+        return found
+
+    # Qt
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """By the right button or the menu key."""
+        self._pop_up(event.globalPos())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """What failed has another ground."""
+        del event
+        if self._status.state is DownloadState.FAILED:
+            painter = painter_on(self)
+            painter.setClipPath(self._ground())
+            painter.fillRect(self.rect(), color(tokens().bad_soft))
+            painter.end()
+
+    # inside
+
+    def _ground(self) -> QPainterPath:
+        """The row, with the corners of the frame where it is at an end of it."""
+        rect = QRectF(self.rect())
+        path = QPainterPath()
+        path.setFillRule(Qt.FillRule.WindingFill)
+        path.addRoundedRect(rect, RADIUS - 1, RADIUS - 1)
+        frame = self.parentWidget()
+        if self.y() > 1:
+            path.addRect(rect.adjusted(0, 0, 0, -RADIUS))
+        if frame is not None and self.geometry().bottom() < frame.height() - 2:
+            path.addRect(rect.adjusted(0, RADIUS, 0, 0))
+        return path
+
+    def _arrange(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self.name)
+        head.addWidget(self.quantization)
+        head.addWidget(self.chip)
+        head.addStretch(1)
+        head.addWidget(self.token)
+        head.addWidget(self.main)
+        head.addWidget(self.more)
+        source = QHBoxLayout(self._source_row)
+        source.setContentsMargins(0, 4, 0, 0)
+        source.setSpacing(8)
+        source.addWidget(self._source_word)
+        source.addWidget(self.sources)
+        source.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 8, 16, 8)
+        layout.setSpacing(4)
+        layout.addLayout(head)
+        layout.addWidget(self.strip)
+        layout.addWidget(self.facts)
+        layout.addWidget(self.advice)
+        layout.addWidget(self._source_row)
+
+    def _show_main(self, status: DownloadStatus) -> None:
+        words = {
+            DownloadAction.RESUME: self.tr("Resume"),
+            DownloadAction.RETRY: self.tr("Retry"),
+            DownloadAction.PAUSE: self.tr("Pause"),
+        }
+        names = {
+            DownloadAction.RESUME: "play",
+            DownloadAction.RETRY: "refresh",
+            DownloadAction.PAUSE: "pause",
+        }
+        action = self.main_action()
+        failed = status.state is DownloadState.FAILED
+        self.main.set_kind(ButtonKind.PRIMARY if failed else ButtonKind.SECONDARY)
+        self.main.set_icon(names[action])
+        self.main.setText(words[action])
+        self.main.setAccessibleName(f"{words[action]}: {self.name.text()}")
+
+    def _show_sources(self, status: DownloadStatus) -> None:
+        can_choose = len(status.sources) > 1 and status.state is not DownloadState.PAUSED
+        self._source_row.setVisible(can_choose)
+        if not can_choose:
+            return
+        self.sources.set_options([(endpoint, hub_name(endpoint)) for endpoint in status.sources])
+        now = [one for one in status.sources if hub_name(one) == hub_name(status.source)]
+        self.sources.choose(status.preferred or next(iter(now), status.sources[0]))
+
+    def _on_main(self) -> None:
+        self._ask(self.main_action())
+
+    def _on_more(self) -> None:
+        self._pop_up(self.more.mapToGlobal(QPoint(0, self.more.height())))
+
+    def _pop_up(self, place: QPoint) -> None:
+        menu = self.menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(place)
+
+    def _ask(self, action: DownloadAction) -> None:
+        self.wanted.emit(action, self._status.id)
