@@ -34,7 +34,8 @@ from kimi_desktop.chat.types import (
 )
 from kimi_desktop.diagnosis.failure import Pricing
 from kimi_desktop.diagnosis.service import Diagnoses
-from kimi_desktop.diagnosis.types import FailureRead
+from kimi_desktop.diagnosis.types import FailureRead, SlownessSeen
+from kimi_desktop.diagnosis.watcher import Surroundings, Watcher
 from kimi_desktop.downloads.discover import Discover
 from kimi_desktop.downloads.first_chat import FirstChat, prepare_first_chat
 from kimi_desktop.downloads.header_verdict import header_verdict
@@ -65,6 +66,9 @@ from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import forecast_on
+from kimi_desktop.planner.speed import forecast_speed
+from kimi_desktop.planner.speed_learn import is_telling
+from kimi_desktop.planner.speed_types import FinishedRun, SpeedForecast
 from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.planner.types import ExactCheck, LoadForecast
 from kimi_desktop.planner.vllm_search import plan_server
@@ -225,6 +229,19 @@ class Core:
         self.monitor = MonitorService(self.io, self.bus, self._gpus)
         self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self._intent)
         self.serve = ServeService(self.io, self.bus, self.store, self.engine)
+        self.watcher = Watcher(
+            self.io,
+            self.bus,
+            Surroundings(
+                status=lambda: self.engine.status,
+                models=lambda: self.models.models,
+                machine=lambda: self.machine.machine,
+                samples=self.monitor.history,
+                requests=lambda: self.serve.status.live,
+                expected=self._expected,
+                pricing=Pricing(self.engine.forecast, self.plans.arrange),
+            ),
+        )
         self._leave_bus = self.bus.subscribe(self._join)
         self._closing = threading.Lock()
         self._closed = False
@@ -258,6 +275,7 @@ class Core:
             self._closed = True
             self._leave_bus()
             self.diagnosis.close()
+            self.watcher.close()
             for name, end in (
                 ("keeper", self.keeper.close),
                 ("downloads", self.downloads.close),
@@ -314,15 +332,40 @@ class Core:
             self.monitor.note_tokens_per_s(None)
             stats = event.message.stats
             if event.error is None and stats is not None:
-                self.io.pool(self._learn, stats, self.engine.status.settings)
-                self.io.pool(self._note_answer, stats)
+                self.io.pool(self._after_answer, event, stats, self.engine.status.settings)
         elif isinstance(event, DownloadFinished):
             if event.status.state is DownloadState.READY:
                 self.models.scan()
         elif isinstance(event, FailureRead):
             best = event.reading.diagnosis.cause
+            self.monitor.note_mark(best.cause if best is not None else "unknown")
             if best is not None:
                 self.io.pool(self.notebook.note_cause, event.reading.started_at, best.cause)
+        elif isinstance(event, SlownessSeen):
+            found = event.slowness.finding
+            self.monitor.note_mark(found.cause if found is not None else "")
+            if found is not None:
+                self.io.pool(self.notebook.note_cause, event.slowness.started_at, found.cause)
+
+    def _after_answer(
+        self, event: AnswerFinished, stats: AnswerStats, settings: LoadSettings | None
+    ) -> None:
+        """Noted, compared with its forecast, and learned from unless something held it up."""
+        self._note_answer(stats)
+        if not self.watcher.judge_answer(event):
+            self._learn(stats, settings)
+
+    def _expected(
+        self, settings: LoadSettings, model: LocalModel, kept: int, prompt: int
+    ) -> SpeedForecast | None:
+        """The speed of a running engine's next answer; None for a model that tells nothing."""
+        try:
+            setup = self.plans.work_of(settings, model, kept)
+        except PlanError:
+            return None
+        if not is_telling(FinishedRun(setup)):
+            return None
+        return forecast_speed(setup, prompt, factors=self.learned.factors())
 
     def _note_answer(self, stats: AnswerStats) -> None:
         fresh = stats.prompt_tokens - stats.cached_tokens

@@ -42,16 +42,19 @@ def _go_under_xvfb() -> None:
 if __name__ == "__main__":
     _go_under_xvfb()
 
-from PySide6.QtCore import QSize  # noqa: E402 - after the platform is chosen
+from PySide6.QtCore import QSize, Qt  # noqa: E402 - after the platform is chosen
 from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
+from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
 from kimi_desktop.base.errors import BackendError, DownloadError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
+from kimi_desktop.diagnosis.types import SlownessSeen  # noqa: E402
 from kimi_desktop.downloads.hubs.account_types import TokenPlace  # noqa: E402
 from kimi_desktop.machine.types import Machine  # noqa: E402
 from kimi_desktop.models.hash_record import Verified, Witness  # noqa: E402
+from kimi_desktop.monitor.types import Mark  # noqa: E402
 from kimi_desktop.planner.types import ExactCheck  # noqa: E402
 from kimi_desktop.ui.bridge import Bridge  # noqa: E402
 from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
@@ -412,6 +415,23 @@ def shoot_runs(studio: Studio, look: Look) -> None:
             studio.take(window, "runs", look)
 
 
+def shoot_slow(studio: Studio, look: Look) -> None:
+    """An answer that was slower than forecast: the bar, and the mark in the graphs."""
+    if studio.wants("slow"):
+        services = lived_in(studio.home(), zh=look.chinese, real=True)
+        samples = services.monitor.samples
+        services.monitor.said.append(Mark(samples[-60].at, scripted_data.SLOW.finding.cause))
+        with studio.window(services, look, "monitor") as (window, _):
+            services.bus.publish(SlownessSeen(scripted_data.SLOW, samples[-1].at))
+            page = window.page("monitor")
+            assert isinstance(page, MonitorPage)
+            page.board.setFocus()
+            for _ in range(6):
+                QTest.keyClick(page.board, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
+            studio.settle(SEARCH_S)
+            studio.take(window, "slow", look)
+
+
 def shoot_wizard(studio: Studio, look: Look) -> None:
     """The steps of the set-up on the machine with two GPUs."""
     for number in range(4):
@@ -500,6 +520,7 @@ def main(wanted: list[str]) -> int:
         shoot_wizard(studio, look)
         shoot_failure(studio, look)
         shoot_runs(studio, look)
+        shoot_slow(studio, look)
         shoot_overlays(studio, look)
     studio.language.choose(LanguageChoice.EN)
     shoot_components(studio)

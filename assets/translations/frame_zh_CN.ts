@@ -642,6 +642,13 @@
     </message>
 </context>
 <context>
+    <name>SlowBar</name>
+    <message>
+        <source>Open Monitor</source>
+        <translation>打开监控</translation>
+    </message>
+</context>
+<context>
     <name>StatusBar</name>
     <message>
         <source>tok/s</source>

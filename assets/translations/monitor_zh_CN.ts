@@ -39,6 +39,14 @@
         <translation>内存</translation>
     </message>
     <message>
+        <source>Page cache</source>
+        <translation>页缓存</translation>
+    </message>
+    <message>
+        <source>Swap</source>
+        <translation>交换空间</translation>
+    </message>
+    <message>
         <source>Engine memory</source>
         <translation>引擎内存</translation>
     </message>
@@ -91,6 +99,10 @@
         <translation>不含模型文件映射的页面</translation>
     </message>
     <message>
+        <source>Files that the system keeps in memory</source>
+        <translation>系统保留在内存中的文件</translation>
+    </message>
+    <message>
         <source>Models</source>
         <translation>模型</translation>
     </message>
@@ -121,6 +133,10 @@
     <message>
         <source>VRAM</source>
         <translation>显存</translation>
+    </message>
+    <message>
+        <source>PCIe to GPU</source>
+        <translation>PCIe 到 GPU</translation>
     </message>
     <message>
         <source>GPU load</source>
@@ -289,6 +305,14 @@
     <message>
         <source>The app ended in the middle</source>
         <translation>应用中途退出</translation>
+    </message>
+    <message>
+        <source>The engine failed.</source>
+        <translation>引擎失败。</translation>
+    </message>
+    <message>
+        <source>Slower than forecast</source>
+        <translation>比预测慢</translation>
     </message>
     <message>
         <source>Context</source>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -54,14 +55,26 @@ def read_failure(
     """
     evidence = evidence_of_status(status, machine)
     found = diagnose(evidence)
-    ways: list[WayOut] = []
-    best = found.cause
-    if best is not None and status.settings is not None and model is not None:
-        for step in ladder(best.cause, status.settings, _bounds(model, status.settings)):
-            way = _priced(step, status.settings, model, pricing)
-            if way is not None and (way.key, way.settings) not in tried:
-                ways.append(way)
-    return FailureReading(found, evidence, tuple(ways[:MOST_WAYS]), status.started_at)
+    ways: tuple[WayOut, ...] = ()
+    if found.cause is not None and status.settings is not None and model is not None:
+        ways = ways_out(found.cause.cause, status.settings, model, pricing, tried)
+    return FailureReading(found, evidence, ways, status.started_at)
+
+
+def ways_out(
+    cause: str,
+    settings: LoadSettings,
+    model: LocalModel,
+    pricing: Pricing,
+    tried: Collection[Tried] = (),
+) -> tuple[WayOut, ...]:
+    """The changes of the settings that cure a cause, priced; at most ``MOST_WAYS``."""
+    ways = (
+        _priced(step, settings, model, pricing)
+        for step in ladder(cause, settings, _bounds(model, settings))
+    )
+    untried = (way for way in ways if way is not None and (way.key, way.settings) not in tried)
+    return tuple(itertools.islice(untried, MOST_WAYS))
 
 
 def _bounds(model: LocalModel, settings: LoadSettings) -> ModelBounds:

@@ -1,4 +1,4 @@
-"""The steps down when memory runs out, each with what it gives up. Pure.
+"""The steps that cure a cause, each with what it gives up: memory first of all. Pure.
 
 Which step comes first depends on what did not fit. A step is a change of load settings; the caller
 prices it. The context is the user's: it goes down last, and only when he says so.
@@ -25,7 +25,7 @@ class Step:
     """One way down."""
 
     key: str
-    """"ubatch", "cache", "experts", "layers" or "context"."""
+    """As in ``WayOut.key``."""
     params: Mapping[str, Param]
     """Before and after, for its words."""
     settings: LoadSettings
@@ -48,7 +48,7 @@ Maker = Callable[[LoadSettings, ModelBounds], Step | None]
 
 
 def ladder(cause: str, settings: LoadSettings, model: ModelBounds) -> Iterator[Step]:
-    """The steps for one cause, the gentlest first; nothing for causes that are not of memory."""
+    """The steps for one cause, the gentlest first; nothing for causes that no setting cures."""
     for make in _LADDERS.get(cause, ()):
         if (step := make(settings, model)) is not None:
             yield step
@@ -113,6 +113,22 @@ def _longer_context(settings: LoadSettings, model: ModelBounds) -> Step | None:
     return Step("context", {"before": settings.context, "after": after}, changed)
 
 
+def _planned_threads(settings: LoadSettings, model: ModelBounds) -> Step | None:
+    del model
+    if settings.n_threads is None:
+        return None
+    changed = dataclasses.replace(settings, n_threads=None)
+    return Step("threads", {"before": settings.n_threads}, changed)
+
+
+def _more_slots(settings: LoadSettings, model: ModelBounds) -> Step | None:
+    """Each slot keeps its share of the context."""
+    del model
+    after = settings.n_parallel * 2
+    changed = dataclasses.replace(settings, n_parallel=after, context=settings.context * 2)
+    return Step("parallel", {"before": settings.n_parallel, "after": after}, changed)
+
+
 def _no_extra(settings: LoadSettings, model: ModelBounds) -> Step | None:
     del model
     if not settings.extra:
@@ -135,5 +151,8 @@ _LADDERS: Mapping[str, tuple[Maker, ...]] = {
     "kv_cache_quant_garbles": (_plain_cache,),
     "prompt_exceeds_context": (_longer_context,),
     "bad_argument": (_no_extra,),
+    "threads_misconfigured": (_planned_threads,),
+    "attention_slow_path": (_plain_cache,),
+    "request_queueing": (_more_slots,),
     "gpu_not_found": (),
 }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import Param
 from kimi_desktop.base.events import Event
+from kimi_desktop.planner.speed_types import Band
 
 CONFIDENT = 0.8
 """From here on a cause is named as the cause."""
@@ -99,8 +101,8 @@ class WayOut:
     """A change of the load settings that cures the cause, already priced."""
 
     key: str
-    """"ubatch", "cache", "experts", "layers", "context" or "extra": its words are
-    ``diagnosis.way.KEY``."""
+    """"ubatch", "cache", "experts", "layers", "context", "parallel", "threads" or "extra": its
+    words are ``diagnosis.way.KEY``."""
     params: Mapping[str, Param]
     settings: LoadSettings
     freed: tuple[tuple[str, int], ...] = ()
@@ -128,3 +130,51 @@ class FailureRead(Event):
     reading: FailureReading
     stepped_down: WayOut | None = None
     """This way is being taken by itself."""
+
+
+class Aspect(StrEnum):
+    """Which figure is outside its forecast."""
+
+    DECODE = "decode"
+    """Tokens per second of an answer."""
+    PREFILL = "prefill"
+    """Tokens per second of a prompt."""
+    FIRST_TOKEN = "first_token"
+    """Seconds to the first token of a later turn, whose beginning should be in the cache."""
+    LOAD = "load"
+    """Seconds of a load."""
+    QUEUE = "queue"
+    """Seconds that the oldest request has waited for its turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure beside its forecast."""
+
+    aspect: Aspect
+    measured: float
+    """Tokens per second, or seconds."""
+    expected: Band | None
+    """None for a queue: there should be none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slowness:
+    """A running engine does less than was forecast."""
+
+    figure: Figure
+    finding: Finding | None
+    """None: no reason was found."""
+    evidence: Evidence
+    started_at: float | None
+    """Of the engine: which run it is."""
+    ways: tuple[WayOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SlownessSeen(Event):
+    """Something is slower than forecast; told once a run for each figure and reason."""
+
+    slowness: Slowness
+    at: float
+    """time.time()"""

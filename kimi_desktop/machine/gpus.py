@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -159,14 +159,34 @@ class GpuReader:
         readings = []
         for fixed in tuple(self._fixed):
             try:
-                gpu = self._read_gpu(fixed)
-                processes = self._processes(fixed.handle) if with_processes else None
+                reading = GpuReading(self._read_gpu(fixed), None)
+                if with_processes:
+                    reading = self._with_use(reading, fixed.handle)
             except NvmlFailure as failure:
                 self._fixed.remove(fixed)
                 self._fail(f"GPU {fixed.index}", failure)
                 continue
-            readings.append(GpuReading(gpu, processes))
+            readings.append(reading)
         return tuple(readings)
+
+    def _with_use(self, reading: GpuReading, handle: object) -> GpuReading:
+        """With what only samples need: the driver counts traffic for 20 ms before it answers.
+
+        Raises:
+            NvmlFailure: the GPU is gone.
+        """
+        bits = self._ask("DeviceGetCurrentClocksThrottleReasons", handle) or 0
+        return replace(
+            reading,
+            process_bytes=self._processes(handle),
+            pcie_received_bytes_per_s=self._traffic(handle, nvml.PCIE_RX),
+            pcie_sent_bytes_per_s=self._traffic(handle, nvml.PCIE_TX),
+            throttled=tuple(name for bit, name in nvml.THROTTLES.items() if bits & bit),
+        )
+
+    def _traffic(self, handle: object, direction: int) -> float | None:
+        kilobytes = self._ask("DeviceGetPcieThroughput", handle, direction)
+        return None if kilobytes is None else kilobytes * 1000.0
 
     def _read_gpu(self, fixed: _Fixed) -> Gpu:
         """One GPU now.

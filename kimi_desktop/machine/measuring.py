@@ -159,6 +159,7 @@ class _Answers:
             case "measured":
                 self.current = None
                 self.measured = self.measured.merged(self._of(part, facts["value"]))
+                progress(part, 1.0)  # also when its time was up before all rounds
 
     def give_up(self, detail: str) -> None:
         if self.current is not None:

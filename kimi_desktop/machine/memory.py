@@ -67,6 +67,7 @@ class LinuxMemory:
             swap_total_bytes=swap_total,
             swap_used_bytes=max(swap_total - values.get("SwapFree", swap_total), 0),
             limit_source=source,
+            page_cache_bytes=values.get("Cached"),
         )
 
 
@@ -93,6 +94,7 @@ class PsutilMemory:
             limit_bytes=None,
             swap_total_bytes=swap.total,
             swap_used_bytes=swap.used,
+            page_cache_bytes=getattr(memory, "cached", None),
         )
 
 

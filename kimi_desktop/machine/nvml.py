@@ -16,6 +16,15 @@ RESET_REQUIRED = 16
 UNKNOWN = 999
 
 TEMPERATURE_GPU = 0
+PCIE_TX, PCIE_RX = 0, 1
+THROTTLES = {
+    0x4: "power cap",
+    0x8: "hardware slowdown",
+    0x20: "thermal (software)",
+    0x40: "thermal (hardware)",
+    0x80: "power brake",
+}
+"""Bits of nvmlClocksEventReasons that slow a busy GPU down; idling and fixed clocks are none."""
 CLOCK_MEMORY = 2
 
 

@@ -42,6 +42,8 @@ class Memory:
     swap_used_bytes: int
     limit_source: str = ""
     """Who sets the limit: "cgroup", "wsl" (then it equals the total), or "" without one."""
+    page_cache_bytes: int | None = None
+    """Files that the system keeps in memory, those that are mapped included."""
     read_bytes_per_s_measured: float | None = None
     """Reading with all cores. None = not measured."""
     read_bytes_per_s_theoretical: float | None = None
@@ -85,6 +87,10 @@ class GpuReading:
     gpu: Gpu
     process_bytes: Mapping[int, int | None] | None
     """VRAM per process id; a None value = the system does not say (Windows). None = not told."""
+    pcie_received_bytes_per_s: float | None = None
+    pcie_sent_bytes_per_s: float | None = None
+    throttled: tuple[str, ...] = ()
+    """Why its clocks are held down now."""
 
 
 class DiskKind(StrEnum):

@@ -23,6 +23,8 @@ SAMPLE_COLUMNS = (
     "engine_anonymous_bytes",
     "engine_read_bytes_per_s",
     "engine_cpu_percent",
+    "swap_used_bytes",
+    "page_cache_bytes",
 )
 GPU_COLUMNS = (
     "vram_total_bytes",
@@ -31,6 +33,8 @@ GPU_COLUMNS = (
     "load_percent",
     "power_w",
     "temperature_c",
+    "pcie_received_bytes_per_s",
+    "pcie_sent_bytes_per_s",
 )
 
 

@@ -31,8 +31,14 @@ SAMPLE_MEANS = (
     "engine_read_bytes_per_s",
     "engine_cpu_percent",
 )
-SAMPLE_PEAKS = ("ram_used_bytes", "engine_rss_bytes", "engine_anonymous_bytes")
-GPU_MEANS = ("load_percent", "power_w")
+SAMPLE_PEAKS = (
+    "ram_used_bytes",
+    "engine_rss_bytes",
+    "engine_anonymous_bytes",
+    "swap_used_bytes",
+    "page_cache_bytes",
+)
+GPU_MEANS = ("load_percent", "power_w", "pcie_received_bytes_per_s", "pcie_sent_bytes_per_s")
 GPU_PEAKS = ("vram_used_bytes", "engine_vram_bytes", "temperature_c")
 WHOLE_NUMBERS = frozenset({"load_percent"})
 

@@ -141,9 +141,14 @@ class Notebook:
             )
 
     def note_cause(self, started_at: float | None, cause: str) -> None:
-        """The failure of the run that began then was diagnosed."""
+        """The run that began then failed, or was slow, for this cause."""
         with self._lock:
             store = self._opened()
+            if self._current is not None and self._current.started_at == started_at:
+                self._current = replace(self._current, cause=cause)
+                store.update(self._current)
+                self._bus.publish(RunsChanged())
+                return
             run = next((row for row in store.list(5) if row.started_at == started_at), None)
             if run is not None:
                 store.update(replace(run, cause=cause))

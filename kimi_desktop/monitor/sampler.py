@@ -64,6 +64,8 @@ class Sampler:
             engine_read_bytes_per_s=tree.read_bytes_per_s if tree else None,
             engine_cpu_percent=tree.cpu_percent if tree else None,
             gpus=tuple(self._gpu_sample(reading, tree) for reading in readings),
+            swap_used_bytes=memory.swap_used_bytes,
+            page_cache_bytes=memory.page_cache_bytes,
         )
 
     def _read_host(self, engine_pid: int | None) -> tuple[Memory, TreeUsage | None]:
@@ -97,6 +99,9 @@ class Sampler:
             power_limit_w=gpu.power_limit_w,
             temperature_c=gpu.temperature_c,
             engine_vram_bytes=self._engine_vram(reading, tree),
+            pcie_received_bytes_per_s=reading.pcie_received_bytes_per_s,
+            pcie_sent_bytes_per_s=reading.pcie_sent_bytes_per_s,
+            throttled=reading.throttled,
         )
 
     def _engine_vram(self, reading: GpuReading, tree: TreeUsage | None) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +22,12 @@ from kimi_desktop.monitor.activity import Activity
 from kimi_desktop.monitor.export import export_csv
 from kimi_desktop.monitor.history import History
 from kimi_desktop.monitor.sampler import Sampler
-from kimi_desktop.monitor.types import Phase, Sample, SampleTaken
+from kimi_desktop.monitor.types import Mark, Phase, Sample, SampleTaken
 
 log = logging.getLogger(__name__)
 
 PERIOD_S = 1.0
+MOST_MARKS = 200
 # Times of two samples differ by at least this much.
 TICK_S = 0.001
 
@@ -51,6 +53,7 @@ class MonitorService:
         self._period_s = period_s
         self._activity = Activity()
         self._history = History()
+        self._marks: deque[Mark] = deque(maxlen=MOST_MARKS)
         self._last_at: float | None = None
         self._reported = ""
         self._running: Operation[None] | None = None
@@ -78,6 +81,14 @@ class MonitorService:
         session.
         """
         return self._history.last(seconds)
+
+    def marks(self) -> tuple[Mark, ...]:
+        """The moments of this session that something was said about, oldest first."""
+        return tuple(self._marks)
+
+    def note_mark(self, cause: str) -> None:
+        """Something was found just now."""
+        self._marks.append(Mark(self._wall_clock(), cause))
 
     def export_csv(self, file: Path) -> Operation[Path]:
         """Write the session's samples. Ends with MonitorError when that is not possible."""

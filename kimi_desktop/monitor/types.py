@@ -31,6 +31,10 @@ class GpuSample:
     temperature_c: int | None
     engine_vram_bytes: int | None
     """Held by our engine's process tree."""
+    pcie_received_bytes_per_s: float | None = None
+    pcie_sent_bytes_per_s: float | None = None
+    throttled: tuple[str, ...] = ()
+    """Why its clocks were held down, in the driver's order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,19 @@ class Sample:
     engine_cpu_percent: float | None
     """100 = one core fully busy."""
     gpus: tuple[GpuSample, ...]
+    swap_used_bytes: int | None = None
+    page_cache_bytes: int | None = None
+    """Files in memory, mapped weights included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment that something was said about."""
+
+    at: float
+    """time.time()"""
+    cause: str
+    """An id of ``base/messages/causes``; "" = slower than forecast, without a reason."""
 
 
 @dataclass(frozen=True, slots=True)

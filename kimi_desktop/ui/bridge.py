@@ -41,7 +41,7 @@ from kimi_desktop.downloads.verify.types import VerifyReport
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.run_types import RunRecord
-from kimi_desktop.monitor.types import Sample
+from kimi_desktop.monitor.types import Mark, Sample
 from kimi_desktop.planner.offer_types import (
     FileWords,
     OfferedFile,
@@ -469,6 +469,9 @@ class MonitorService(Protocol):
 
     def history(self, seconds: float) -> tuple[Sample, ...]:
         """The samples of the last ``seconds`` (at most the session's), oldest first."""
+
+    def marks(self) -> tuple[Mark, ...]:
+        """The moments of this session that something was said about, oldest first."""
 
     def export_csv(self, file: Path) -> Operation[Path]:
         """Write the session's samples."""

@@ -33,6 +33,7 @@ from kimi_desktop.backends.types import EngineStateChanged
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.chat.types import StoreFailed
+from kimi_desktop.diagnosis.types import SlownessSeen
 from kimi_desktop.models.types import LibraryChanged
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_control import EngineControl
@@ -293,6 +294,10 @@ class MainWindow(QWidget):
             self.top_bar.show_language(self._language_shown())
         elif isinstance(event, StoreFailed):
             self.notices.show_error(event.error)
+        elif isinstance(event, SlownessSeen):
+            from kimi_desktop.ui.slow_bar import tell_slowness  # noqa: PLC0415
+
+            tell_slowness(self._bridge, self.notices, event.slowness)
 
     def _language_shown(self) -> LanguageChoice:
         from kimi_desktop.ui.language import wanted_language  # noqa: PLC0415

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
+from kimi_desktop.diagnosis.types import Aspect, Evidence, Figure, Finding, Fix, Slowness, WayOut
 from kimi_desktop.machine.types import Cpu, Disk, DiskKind, Gpu, Machine, Memory
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFacts, ModelFormat, ModelState
 from kimi_desktop.monitor.run_types import (
@@ -21,6 +23,8 @@ from kimi_desktop.monitor.run_types import (
     RunRecord,
 )
 from kimi_desktop.monitor.types import GpuSample, Phase, Sample
+from kimi_desktop.planner.speed_types import Band as SpeedBand
+from kimi_desktop.planner.speed_types import Resource
 from kimi_desktop.serve.types import ClientKey, DoneRequest, LiveRequest
 
 GIB = 2**30
@@ -516,3 +520,13 @@ def notebook(model: LocalModel) -> tuple[RunRecord, ...]:
         outcome=Outcome.LOST,
     )
     return slower, failed, faster, plain
+
+
+SLOW = Slowness(
+    figure=Figure(Aspect.DECODE, 2.04, SpeedBand(8, 10, 12, Resource.RAM)),
+    finding=Finding("threads_misconfigured", 0.92, None, "", Fix("set", "other"), "speed.toml #1"),
+    evidence=Evidence(),
+    started_at=1.0,
+    ways=(WayOut("threads", {"before": 64}, LoadSettings(Path("/m/k.gguf"))),),
+)
+"""An answer that came more slowly than forecast, with the reason and one way out."""

@@ -24,7 +24,7 @@ from kimi_desktop.machine.types import (
     Verdict,
 )
 from kimi_desktop.models.types import LibraryChanged, LocalModel, StarterProgress
-from kimi_desktop.monitor.types import Sample, SampleTaken
+from kimi_desktop.monitor.types import Mark, Sample, SampleTaken
 from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.serve.types import (
     ClientKey,
@@ -158,11 +158,15 @@ class ScriptedMonitor:
         self._desk = desk
         self._bus = bus
         self.samples: tuple[Sample, ...] = ()
+        self.said: list[Mark] = []
 
     def take(self, sample: Sample) -> None:
         """One more sample."""
         self.samples = (*self.samples, sample)
         self._bus.publish(SampleTaken(sample))
+
+    def marks(self) -> tuple[Mark, ...]:
+        return tuple(self.said)
 
     def history(self, seconds: float) -> tuple[Sample, ...]:
         if not self.samples:

@@ -49,10 +49,47 @@ TEXTS: dict[str, Text] = {
     "diagnosis.way.context.detail": Text(
         "This changes how long a conversation can be.", "这会改变对话的最大长度。"
     ),
+    "diagnosis.way.threads": Text(
+        "As many threads as the plan says, not {before}", "按计划设置线程数，不用 {before}"
+    ),
+    "diagnosis.way.threads.detail": Text("Nothing is given up.", "没有损失。"),
+    "diagnosis.way.parallel": Text(
+        "Answers at the same time: {before} → {after}", "同时回答数：{before} → {after}"
+    ),
+    "diagnosis.way.parallel.detail": Text(
+        "Each keeps its context; the cache takes twice the memory.",
+        "每个回答的上下文不变；缓存占用的内存加倍。",
+    ),
     "diagnosis.way.extra": Text("Without the extra flags", "去掉附加参数"),
     "diagnosis.way.extra.detail": Text("{flags}", "{flags}"),
     "diagnosis.stepped_down": Text(
         "Not enough memory. Started again: {text}", "内存不足，已重新启动：{text}"
+    ),
+    "diagnosis.slow.decode": Text(
+        "Slower than forecast: {measured:.1f} tok/s, where {low:.1f} to {high:.1f} were expected.",
+        "比预测慢：{measured:.1f} tok/s，预计为 {low:.1f} 到 {high:.1f}。",
+    ),
+    "diagnosis.slow.prefill": Text(
+        "The prompt was read more slowly than forecast: {measured:,.0f} tok/s, where {low:,.0f} to"
+        " {high:,.0f} were expected.",
+        "提示词处理比预测慢：{measured:,.0f} tok/s，预计为 {low:,.0f} 到 {high:,.0f}。",
+    ),
+    "diagnosis.slow.first_token": Text(
+        "The first token took {measured:,.0f} s; with the conversation in the cache {low:,.0f} to"
+        " {high:,.0f} s were expected.",
+        "首个词元用了 {measured:,.0f} 秒；若对话在缓存中，预计为 {low:,.0f} 到 {high:,.0f} 秒。",
+    ),
+    "diagnosis.slow.load": Text(
+        "Loading took {measured:,.0f} s, where {low:,.0f} to {high:,.0f} s were expected.",
+        "加载用了 {measured:,.0f} 秒，预计为 {low:,.0f} 到 {high:,.0f} 秒。",
+    ),
+    "diagnosis.slow.queue": Text(
+        "A request has waited for {measured:,.0f} s.", "有请求已等待 {measured:,.0f} 秒。"
+    ),
+    "diagnosis.slow.unknown": Text(
+        "Nothing that was measured names a reason: neither disk, memory, processors nor GPUs stood"
+        " out.",
+        "测量中没有发现原因：磁盘、内存、处理器和 GPU 均无异常。",
     ),
     "diagnosis.frees.host": Text("Frees {size} of RAM.", "释放 {size} 内存。"),
     "diagnosis.frees.gpu": Text("Frees {size} on GPU {number}.", "在 GPU {number} 上释放 {size}。"),

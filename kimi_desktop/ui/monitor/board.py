@@ -20,13 +20,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from kimi_desktop.monitor.types import Sample
+from kimi_desktop.monitor.types import Mark, Sample
 from kimi_desktop.ui.dates import day_text
 from kimi_desktop.ui.monitor.drawing import LINE, PADDING
 from kimi_desktop.ui.monitor.graph_row import GraphRow, plain_height
 from kimi_desktop.ui.monitor.graphs import Graph
 from kimi_desktop.ui.monitor.reader import Reader
 from kimi_desktop.ui.monitor.readout import ReadOut
+from kimi_desktop.ui.monitor.run_words import mark_words
 from kimi_desktop.ui.monitor.time_axis import PhaseStrip, TimeAxis
 from kimi_desktop.ui.monitor.view import PLOT_LEFT, View, view_of
 from kimi_desktop.ui.widgets.focus import Focusable
@@ -35,6 +36,8 @@ from kimi_desktop.ui.widgets.label import Label, TextSize
 RIGHT = 16
 """Free at the right of the plots: the scroll bar's place, whether it is there or not."""
 MOST_GROWTH = 1.9
+MARK_REACH = 8
+"""px from a mark that still point at it."""
 FAR = 10
 """Samples that Ctrl+Left and Ctrl+Right skip."""
 
@@ -71,6 +74,7 @@ class GraphBoard(Focusable, QWidget):
         self._view: View | None = None
         self._reader: Reader | None = None
         self._graphs: tuple[Graph, ...] = ()
+        self._marks: tuple[Mark, ...] = ()
         self._rows: list[GraphRow] = []
         self._pointer: QPoint | None = None
         self._index: int | None = None
@@ -116,10 +120,13 @@ class GraphBoard(Focusable, QWidget):
         newest: Sample,
         window: tuple[float, float],
         reader: Reader,
+        marks: Sequence[Mark] = (),
     ) -> None:
         """Newer samples (at least one), or another window of time (start, end)."""
         self._samples, self._window, self._reader = tuple(samples), window, reader
         self._graphs = reader.graphs(samples, newest)
+        self._marks = tuple(marks)
+        self.strip.show_marks(self._marks)
         while len(self._rows) < len(self._graphs):
             row = GraphRow()
             self._rows.append(row)
@@ -265,12 +272,17 @@ class GraphBoard(Focusable, QWidget):
             self.readout.show_moment(
                 self._clock(sample.at),
                 self.strip.word(sample.phase),
-                reader.readings(sample, scales),
+                (*self._said_at(sample.at, view), *reader.readings(sample, scales)),
             )
         top, height = self._scroll.y(), self._scroll.height()
         y = self._pointer.y() + self.readout.height() if self._pointer is not None else top
         area = QRect(PLOT_LEFT, top + PADDING, self.plot_width, height - PADDING)
         self.readout.place(QPointF(PLOT_LEFT + x, y), area)
+
+    def _said_at(self, at: float, view: View) -> list[tuple[str, str]]:
+        """The marks under the cursor, as lines without a figure."""
+        reach_s = max(view.reach_s, MARK_REACH / view.width * (view.end - view.start))
+        return [(mark_words(mark), "") for mark in self._marks if abs(mark.at - at) <= reach_s]
 
     def _clock(self, at: float) -> str:
         text = time.strftime("%H:%M:%S", time.localtime(at))

@@ -154,7 +154,8 @@ class MonitorPage(QWidget):
             samples = self._bridge.services.monitor.history(span_s) or samples
         reader = Reader(language(), self._bridge.services.machine.machine)
         newest = self._bridge.services.monitor.history(NOW_S)[-1]
-        self.board.show_samples(samples, newest, (end - span_s, end), reader)
+        marks = self._bridge.services.monitor.marks()
+        self.board.show_samples(samples, newest, (end - span_s, end), reader, marks=marks)
 
     def _show_view(self) -> None:
         """The live graphs, or the notebook."""

@@ -49,11 +49,13 @@ class Reader:
             )
         gpus = _Gpus(samples, indices)
         vram = self._vram(gpus)
+        pcie = self._pcie(gpus)
         return (
             self._speed(samples),
             *((vram,) if vram.top else ()),
             self._ram(samples),
             self._disk(samples),
+            *((pcie,) if not pcie.is_empty else ()),
             self._gpu_load(gpus),
             self._gpu_power(gpus),
         )
@@ -95,11 +97,13 @@ class Reader:
         found += [(f"GPU {gpu.index}", self._gpu_at(gpu, scales)) for gpu in sample.gpus]
         for key, name, value in (
             ("ram", translate("Graphs", "RAM"), sample.ram_used_bytes),
+            ("ram", translate("Graphs", "Page cache"), sample.page_cache_bytes),
+            ("ram", translate("Graphs", "Swap"), sample.swap_used_bytes or None),
             ("engine", translate("Graphs", "Engine memory"), sample.engine_rss_bytes),
             ("disk", translate("Graphs", "Disk read"), sample.engine_read_bytes_per_s),
             ("cpu", translate("Graphs", "CPU load"), _cores(sample)),
         ):
-            if key in scales:
+            if key in scales and (key != "ram" or value is not None):
                 found.append((name, self._figures.text(value, scales[key])))
         return tuple(found)
 
@@ -119,6 +123,7 @@ class Reader:
             ("vram", gpu.vram_used_bytes if gpu.vram_total_bytes else None),
             ("load", gpu.load_percent),
             ("power", gpu.power_w),
+            ("pcie", gpu.pcie_received_bytes_per_s),
         )
         parts = [
             self._figures.text(value, scales[key])
@@ -148,8 +153,17 @@ class Reader:
             top=total,
             note=format_gib(total),
         )
-        values = tuple([sample.ram_used_bytes for sample in samples])
-        return graph_of(frame, [Line(translate("Graphs", "In use"), values)], self._figures)
+        lines = [
+            Line(translate("Graphs", "In use"), tuple([s.ram_used_bytes for s in samples])),
+        ]
+        files = tuple([sample.page_cache_bytes for sample in samples])
+        if _known(files):
+            hint = translate("Graphs", "Files that the system keeps in memory")
+            lines.append(Line(translate("Graphs", "Page cache"), files, hint))
+        if any(sample.swap_used_bytes for sample in samples):
+            swapped = tuple([sample.swap_used_bytes for sample in samples])
+            lines.append(Line(translate("Graphs", "Swap"), swapped))
+        return graph_of(frame, lines, self._figures)
 
     def _engine_memory(self, samples: Sequence[Sample]) -> Graph:
         translate = QCoreApplication.translate
@@ -215,6 +229,12 @@ class Reader:
             empty=translate("Graphs", "The driver does not report it."),
         )
         return graph_of(frame, gpus.lines(lambda gpu: gpu.vram_used_bytes), self._figures)
+
+    def _pcie(self, gpus: _Gpus) -> Graph:
+        translate = QCoreApplication.translate
+        frame = Frame("pcie", translate("Graphs", "PCIe to GPU"), Quantity.RATE)
+        lines = gpus.lines(lambda gpu: gpu.pcie_received_bytes_per_s)
+        return graph_of(frame, lines, self._figures)
 
     def _gpu_load(self, gpus: _Gpus) -> Graph:
         translate = QCoreApplication.translate

@@ -14,6 +14,7 @@ from kimi_desktop.base.units import (
     format_tokens_per_s,
 )
 from kimi_desktop.monitor.run_types import Band, Outcome, RunRecord
+from kimi_desktop.monitor.types import Mark
 from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.language import language
 
@@ -31,6 +32,15 @@ def outcome_words(run: RunRecord) -> str:
         Outcome.STOPPED: QCoreApplication.translate("RunWords", "Stopped"),
         Outcome.LOST: QCoreApplication.translate("RunWords", "The app ended in the middle"),
     }[run.outcome]
+
+
+def mark_words(mark: Mark) -> str:
+    """What was said about a moment."""
+    if f"cause.{mark.cause}.what" in TOPICS["cause"]:
+        return cause_sentences(mark.cause, language())[0]
+    if mark.cause:
+        return QCoreApplication.translate("RunWords", "The engine failed.")
+    return QCoreApplication.translate("RunWords", "Slower than forecast")
 
 
 def moment(run: RunRecord) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from kimi_desktop.monitor.types import Phase
+from kimi_desktop.monitor.types import Mark, Phase
+from kimi_desktop.ui import icons
 from kimi_desktop.ui.dates import day_text
 from kimi_desktop.ui.monitor.drawing import PHASE_TONES
 from kimi_desktop.ui.monitor.timeline import Span, TickKind, TimeTick, time_ticks
@@ -21,6 +23,7 @@ from kimi_desktop.ui.widgets.painting import box, painter_on
 STRIP_HEIGHT = 20
 MARK = 3
 SWATCH = 12
+SIGN = 16
 ROOM_PER_TICK = 100
 """px of the axis for each label."""
 
@@ -55,7 +58,13 @@ class PhaseStrip(_OverPlots):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(STRIP_HEIGHT, parent)
         self._words: dict[Phase, str] = {}
+        self._marks: tuple[Mark, ...] = ()
         self.retranslate()
+
+    def show_marks(self, marks: Sequence[Mark]) -> None:
+        """The moments to point at; those outside the view are not seen."""
+        self._marks = tuple(marks)
+        self.update()
 
     def word(self, phase: Phase) -> str:
         """A phase's name."""
@@ -86,6 +95,10 @@ class PhaseStrip(_OverPlots):
         painter.setFont(ui_font(SMALL_PX))
         for span in self.view.spans:
             self._paint_span(painter, self.view, span)
+        for mark in self._marks:
+            if self.view.start <= mark.at <= self.view.end:
+                place = QPoint(round(PLOT_LEFT + self.view.x(mark.at)) - SIGN // 2, 2)
+                icons.paint(painter, "triangle", place, SIGN, tokens().warn)
         painter.end()
 
     def _paint_span(self, painter: QPainter, view: View, span: Span) -> None:

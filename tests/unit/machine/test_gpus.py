@@ -213,6 +213,23 @@ def test_who_holds_the_memory(h200: PlaybackNvml, tmp_path: Path) -> None:
     assert reading.process_bytes == {425: 3055550464, 77: None}
 
 
+def test_traffic_and_what_holds_the_clocks_down(h200: PlaybackNvml, tmp_path: Path) -> None:
+    h200.answer("DeviceGetPcieThroughput gpu0 1", 12_000_000)
+    h200.answer("DeviceGetPcieThroughput gpu0 0", 5_000)
+    # Idle (0x1) is no reason; the power cap and the hot chip are.
+    h200.answer("DeviceGetCurrentClocksThrottleReasons gpu0", 0x1 | 0x4 | 0x40)
+    (reading,) = GpuReader(h200, tmp_path).sample()
+    assert reading.pcie_received_bytes_per_s == 12e9
+    assert reading.pcie_sent_bytes_per_s == 5e6
+    assert reading.throttled == ("power cap", "thermal (hardware)")
+
+
+def test_a_driver_without_counters_of_traffic(h200: PlaybackNvml, tmp_path: Path) -> None:
+    (reading,) = GpuReader(h200, tmp_path).sample()
+    assert reading.pcie_received_bytes_per_s is None
+    assert reading.throttled == ()
+
+
 def test_a_driver_that_names_no_processes(h200: PlaybackNvml, tmp_path: Path) -> None:
     for kind in ("Compute", "Graphics"):
         h200.fail(f"DeviceGet{kind}RunningProcesses gpu0", nvml.NOT_SUPPORTED, "Not Supported")
