@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kimi_desktop.backends.placed import settings_of
 from kimi_desktop.backends.plain_chat import plain_chat_for
-from kimi_desktop.backends.types import EngineKind, LoadSettings
+from kimi_desktop.backends.types import SERVER_KINDS, EngineKind, LoadSettings, VllmSettings
 from kimi_desktop.base.errors import PlanError
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
@@ -30,6 +30,8 @@ LEAST_CONTEXT = 2_048
 def plain_settings(model: LocalModel, kind: EngineKind, binary: Path | None) -> LoadSettings:
     """What belongs to a model and an engine whatever the plan: file, template, a short context."""
     begin = LoadSettings(model_path=model.path, kind=kind, binary=binary)
+    if kind in SERVER_KINDS:  # its own template, and a context that its plan finds
+        return dataclasses.replace(begin, context=0, server=VllmSettings())
     facts = model.facts
     if facts is None:
         return begin

@@ -135,7 +135,7 @@ def _file(model: Path, before: ModelFileBefore) -> Mapping[str, Any]:
     facts: dict[str, Any] = {"model_file": model.name}
     try:
         if model.is_dir():
-            return facts | {"is_directory": True}
+            return facts if (model / "config.json").is_file() else facts | {"is_directory": True}
         size = model.stat().st_size
         facts["file_bytes"] = facts["file_bytes_now"] = size
         facts["model_gib"] = round(size / GIB, 3)

@@ -125,10 +125,10 @@ class EngineProcess:
                 if event["event"] == "exited":
                     code = event["code"]
                 self._take(event)
-            await reading
             await self._supervisor.wait()
-            if code is None and self.pid:
+            if code is None and self.pid:  # its supervisor was lost
                 await io.in_pool(end_tree, self.pid, self.process_started, grace_s)
+            await reading  # last: workers that live on would hold the pipe open
         except asyncio.CancelledError:
             if self._supervisor.stdin is not None:
                 self._supervisor.stdin.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,23 @@ def is_alive(pid: int, started: float) -> bool:
     return now is not None and abs(now - started) < SAME_START_S
 
 
+def session_members(leader: int, started: float) -> list[psutil.Process]:
+    """What an engine left in its session: workers outlive a killed program (vLLM's: minutes).
+
+    The system gives a session's number to nobody else while one of its processes lives.
+    """
+    if not hasattr(os, "getsid"):
+        return []
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            is_member = process.pid != leader and os.getsid(process.pid) == leader
+            living = is_member and process.status() != psutil.STATUS_ZOMBIE
+            if living and process.create_time() > started - SAME_START_S:
+                found.append(process)
+    return found
+
+
 def write_record(runtime: Path, name: str, record: EngineRecord) -> Path:
     """Keep the record; returns its file.
 
@@ -74,7 +92,8 @@ def find_leftovers(runtime: Path) -> tuple[Leftover, ...]:
     for file, record in _records(runtime):
         if is_alive(record.owner_pid, record.owner_started):
             continue
-        if is_alive(record.pid, record.process_started):
+        pid, started = record.pid, record.process_started
+        if is_alive(pid, started) or session_members(pid, started):
             found.append(Leftover(record.pid, record.model_path, record.process_started))
         else:
             _forget(file, record)
@@ -91,20 +110,22 @@ def end_leftovers(runtime: Path, leftovers: Iterable[Leftover], grace_s: float) 
 
 
 def end_tree(pid: int, started: float, grace_s: float) -> None:
-    """End one process, if it is still the one that began then, and its descendants."""
-    if not is_alive(pid, started):
-        return
-    with contextlib.suppress(psutil.Error):
-        process = psutil.Process(pid)
-        tree = [process, *process.children(recursive=True)]
-        for member in tree:
-            with contextlib.suppress(psutil.Error):
-                member.terminate()
-        _, stubborn = psutil.wait_procs(tree, timeout=grace_s)
-        for member in stubborn:
-            with contextlib.suppress(psutil.Error):
-                member.kill()
-        psutil.wait_procs(stubborn, timeout=grace_s)
+    """End one process, if it is still the one that began then, its descendants and its session."""
+    tree: list[psutil.Process] = []
+    if is_alive(pid, started):
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            tree = [process, *process.children(recursive=True)]
+    tree += [member for member in session_members(pid, started) if member not in tree]
+    for member in tree:
+        with contextlib.suppress(psutil.Error):
+            member.terminate()
+    _, stubborn = psutil.wait_procs(tree, timeout=grace_s)
+    stubborn += [member for member in session_members(pid, started) if member not in stubborn]
+    for member in stubborn:
+        with contextlib.suppress(psutil.Error):
+            member.kill()
+    psutil.wait_procs(stubborn, timeout=grace_s)
 
 
 def _records(runtime: Path) -> Iterator[tuple[Path, EngineRecord]]:

@@ -26,6 +26,7 @@ from kimi_desktop.backends.remembered import (
     is_auto,
     wishes_of,
 )
+from kimi_desktop.backends.remembered_server import server_entry_of, server_settings_of
 from kimi_desktop.backends.types import (
     LoadSettings,
     PlanChange,
@@ -132,6 +133,9 @@ class LoadPlanner:
         Raises:
             SettingsError: it holds, but was not saved.
         """
+        if settings.server is not None:
+            self._keep(str(settings.model_path), server_entry_of(settings.server))
+            return
         with self._lock:
             wishes = self._found.get(settings)
         entry = entry_of(settings) if wishes is None else auto_entry_of(wishes, self.profile)
@@ -142,6 +146,8 @@ class LoadPlanner:
         machine = self._machine()
         begin = self._begin(model)
         entry = self._entry(model)
+        if begin.server is not None:
+            return dataclasses.replace(begin, server=server_settings_of(entry))
         kept = {} if is_auto(entry) else changes_of(entry, len(machine.gpus) if machine else 0)
         if kept and not PLACES.isdisjoint(kept):
             return dataclasses.replace(begin, **kept)

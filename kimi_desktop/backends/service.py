@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import importlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -18,16 +17,18 @@ from typing import Protocol
 import psutil
 
 from kimi_desktop.backends.client import EngineClient
-from kimi_desktop.backends.command import EngineBuild, build_command
+from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.defaults import plain_settings
-from kimi_desktop.backends.engines.llama_cpp import LlamaCpp
+from kimi_desktop.backends.engines.choose import SERVER_TITLES, Engines
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
 from kimi_desktop.backends.load_planner import LoadPlanner
-from kimi_desktop.backends.probe import embedded_build, find_llama_server
+from kimi_desktop.backends.probe import embedded_build
 from kimi_desktop.backends.run import EngineRun, RunOrder
+from kimi_desktop.backends.server_planner import ServerPlanner
 from kimi_desktop.backends.state_machine import ANSWERING, RUNNING, EngineStateMachine
 from kimi_desktop.backends.types import (
+    SERVER_KINDS,
     Endpoint,
     EngineKind,
     EngineState,
@@ -50,6 +51,7 @@ from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.host_settings import threads_for
 from kimi_desktop.planner.plan_types import Wishes
@@ -61,6 +63,8 @@ log = logging.getLogger(__name__)
 HTTP_LIBRARY = "httpx"
 """Takes 0.1 s to import, which neither the first window nor a start has to wait for."""
 TAIL_LINES = 40
+PROBED = "engines"
+"""A folder for what engines have said about themselves."""
 
 
 class Forecast(Protocol):
@@ -94,7 +98,7 @@ class LlamaEngineService:
         machine: Callable[[], Machine | None],
         forecast: Forecast,
         checker: ExactChecker | None = None,
-        grace_s: float = GRACE_S,
+        grace_s: float | None = None,
         factors: Callable[[], Factors | None] = lambda: None,
     ) -> None:
         self._io = io
@@ -105,8 +109,8 @@ class LlamaEngineService:
         self._checker = checker
         self._grace_s = grace_s
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
-        self._llama = LlamaCpp()
-        self._prober = self._llama.prober
+        self.engines = Engines(lambda: store.settings.engine, paths.data / PROBED)
+        self.servers = ServerPlanner(io, machine=machine, catalogue=shipped_catalogue)
         self.plans = LoadPlanner(
             io,
             store,
@@ -179,11 +183,9 @@ class LlamaEngineService:
 
     def uses_gpus(self, settings: LoadSettings) -> bool:
         """The engine of these settings was built for GPUs; taken for true before it was asked."""
+        known = self.engines.known(settings)
         if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
-            with contextlib.suppress(BackendError):
-                return bool(embedded_build().devices)
-            return False
-        known = self._prober.known(settings.binary)
+            return known is not None and bool(known.devices)
         return known is None or bool(known.devices)
 
     def name_of(self, settings: LoadSettings) -> str:
@@ -191,17 +193,18 @@ class LlamaEngineService:
 
         "" when it is not installed.
         """
-        if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
-            with contextlib.suppress(BackendError):
-                return embedded_build().name
-            return ""
-        known = self._prober.known(settings.binary)
-        return known.name if known is not None else settings.binary.name
+        known = self.engines.known(settings)
+        if known is not None:
+            return known.name
+        if settings.kind in SERVER_KINDS:
+            return SERVER_TITLES[settings.kind] if settings.binary is not None else ""
+        return settings.binary.name if settings.binary is not None else ""
 
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
         """The command, for showing and copying: no key and no address in it."""
-        build = self._known_build(settings)
-        return build_command(build, settings, listening=None, n_threads=self._n_threads())
+        build = self.engines.shown(settings)
+        engine = self.engines.engine(settings)
+        return engine.command(build, settings, listening=None, n_threads=self._n_threads())
 
     # starting and ending
 
@@ -223,7 +226,9 @@ class LlamaEngineService:
 
     def end_leftovers(self, leftovers: Sequence[Leftover]) -> Operation[None]:
         """End them."""
-        return self._io.pool(end_leftovers, self._paths.runtime, tuple(leftovers), self._grace_s)
+        return self._io.pool(
+            end_leftovers, self._paths.runtime, tuple(leftovers), self._grace_s or GRACE_S
+        )
 
     def prepare(self) -> Operation[None]:
         """Do early what a start would wait for: ask a llama-server what it can do, and so on."""
@@ -272,10 +277,17 @@ class LlamaEngineService:
 
     async def _launched(self, settings: LoadSettings) -> EngineRun:
         self._io.pool(importlib.import_module, HTTP_LIBRARY)  # while the process starts
-        if not await self._io.in_pool(settings.model_path.is_file):
+        serves = settings.kind in SERVER_KINDS
+        is_there = settings.model_path.is_dir if serves else settings.model_path.is_file
+        if not await self._io.in_pool(is_there):
             raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": str(settings.model_path)})
-        build = await self._find_build(settings)
-        order = RunOrder(self._llama, build, settings, self._n_threads(), self._grace_s)
+        engine = self.engines.engine(settings)
+        build = await self.engines.build(settings)
+        if serves:
+            settings = await self.servers.settled(settings, build)
+            self._states.update(settings=settings)
+        grace_s = engine.stopping.grace_s if self._grace_s is None else self._grace_s
+        order = RunOrder(engine, build, settings, self._n_threads(), grace_s)
         run = self._run = EngineRun(self._io, self._paths, order)
         self._states.update(engine_name=build.name, started_at=run.started_at)
         await run.begin()
@@ -342,49 +354,25 @@ class LlamaEngineService:
 
     # engines
 
-    def _chosen_engine(self) -> tuple[EngineKind, Path | None]:
-        binary = find_llama_server(self._store.settings.engine.llama_server)
-        if binary is None:
-            return EngineKind.EMBEDDED, None
-        return EngineKind.LLAMA_SERVER, binary
-
     def _begin_with(self, model: LocalModel) -> LoadSettings:
-        kind, binary = self._chosen_engine()
+        kind, binary = self.engines.chosen(model)
         return plain_settings(model, kind, binary)
 
     async def chosen_build(self) -> EngineBuild:
-        """The build that a start would use now.
+        """The build that a start of a GGUF file would use now.
 
         Raises:
             BackendError: there is none, or it cannot be asked.
         """
-        kind, binary = self._chosen_engine()
-        if kind is EngineKind.EMBEDDED or binary is None:
-            return await self._io.in_pool(embedded_build)
-        return await self._prober.probe(binary)
-
-    async def _find_build(self, settings: LoadSettings) -> EngineBuild:
-        if settings.kind is EngineKind.EMBEDDED:
-            return embedded_build()
-        if settings.binary is None:
-            raise BackendError(ErrorCode.ENGINE_NOT_FOUND, {"path": "llama-server"})
-        return await self._prober.probe(settings.binary)
-
-    def _known_build(self, settings: LoadSettings) -> EngineBuild:
-        """For showing a command: a build that was not asked yet is taken for a current one."""
-        if settings.binary is None or settings.kind is EngineKind.EMBEDDED:
-            return embedded_build()
-        known = self._prober.known(settings.binary)
-        return known or dataclasses.replace(embedded_build(), program=(str(settings.binary),))
+        kind, binary = self.engines.chosen()
+        return await self.engines.build(LoadSettings(Path(), kind=kind, binary=binary))
 
     async def _prepare(self) -> None:
         await self._io.in_pool(importlib.import_module, HTTP_LIBRARY)
         with contextlib.suppress(BackendError):
             await self._io.in_pool(embedded_build)
-        kind, binary = self._chosen_engine()
-        if kind is EngineKind.LLAMA_SERVER and binary is not None:
-            with contextlib.suppress(BackendError):  # said when it is started
-                await self._prober.probe(binary)
+        with contextlib.suppress(BackendError):  # said when it is started
+            await self.chosen_build()
 
     def _n_threads(self) -> int:
         """The planner's count: more threads than physical cores collapse the speed."""

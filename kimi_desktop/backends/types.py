@@ -13,6 +13,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.planner.limits import SpeedLimits
 from kimi_desktop.planner.plan_types import LoadMode, Numa, Plan, Remedy, Wishes
 from kimi_desktop.planner.speed_types import Band, SpeedForecast
+from kimi_desktop.planner.vllm_types import ServerSettings, ServerWishes
 
 
 class EngineKind(StrEnum):
@@ -22,6 +23,33 @@ class EngineKind(StrEnum):
     """llama.cpp out of the xllamacpp wheel."""
     LLAMA_SERVER = "llama-server"
     """A llama.cpp binary found or chosen by the user."""
+    VLLM = "vllm"
+    """Serves a folder of safetensors, as a rule from GPUs alone."""
+
+
+SERVER_KINDS = frozenset({EngineKind.VLLM})
+"""Engines that are given a folder in Hugging Face's layout and have ``VllmSettings``."""
+
+
+@dataclass(frozen=True, slots=True)
+class VllmSettings:
+    """What only a server engine needs to know beside ``LoadSettings``."""
+
+    server: ServerSettings | None = None
+    """Splits and budgets; None = they are planned when it is started."""
+    wishes: ServerWishes = field(default_factory=ServerWishes)
+    """Of the user, for that plan."""
+    served_name: str = ""
+    """As requests call the model; "" = the folder's name."""
+    reasoning_parser: str = ""
+    """"kimi_k2": thoughts come apart from the answer."""
+    tool_parser: str = ""
+    needs: tuple[str, ...] = ()
+    """Other flags that the catalogue knows the model to need."""
+    trusted_code: str = ""
+    """Digest of the model's own Python files that the user lets run; "" = none may."""
+    cpu_cache_gib: int = 0
+    """Of KV cache in RAM, for a build without GPUs; 0 = by the free memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +89,10 @@ class LoadSettings:
     """Texts that end an answer unless the request names its own."""
     kind: EngineKind = EngineKind.EMBEDDED
     binary: Path | None = None
-    """For ``LLAMA_SERVER``."""
+    """For ``LLAMA_SERVER`` a program, for ``SERVER_KINDS`` what the user points at."""
     extra: tuple[str, ...] = field(default=())
+    server: VllmSettings | None = None
+    """For ``SERVER_KINDS``."""
 
 
 @dataclass(frozen=True, slots=True)

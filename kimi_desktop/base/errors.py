@@ -155,6 +155,10 @@ class ErrorCode(StrEnum):
     ENGINE_BAD_ARGUMENT = "engine.bad_argument"
     ENGINE_NOT_READY = "engine.not_ready"
     ENGINE_BUSY = "engine.busy"
+    ENGINE_NOT_IN_PYTHON = "engine.not_in_python"
+    ENGINE_TOO_OLD = "engine.too_old"
+    ENGINE_NO_PLAN = "engine.no_plan"
+    ENGINE_NEEDS_CONSENT = "engine.needs_consent"
 
     # chat
     CHAT_NO_ENGINE = "chat.no_engine"

@@ -40,7 +40,7 @@ class EngineBench:
         *,
         machine: Machine | None = None,
         forecast: Forecast | None = None,
-        grace_s: float = 10.0,
+        grace_s: float | None = 10.0,
     ) -> None:
         self.paths = AppPaths.under(home)
         self.paths.make()

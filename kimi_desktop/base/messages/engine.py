@@ -5,6 +5,53 @@ from __future__ import annotations
 from kimi_desktop.base.messages.text import Text
 
 TEXTS = {
+    "engine.not_in_python": Text(
+        "{name} is not installed for {path}.",
+        "{path} 对应的 Python 环境中没有安装 {name}。",
+    ),
+    "engine.not_in_python.next": Text(
+        "In Settings, point at the Python of an environment that has {name}, or install it there.",
+        "请在“设置”中指向装有 {name} 的环境的 Python，或在该环境中安装它。",
+    ),
+    "engine.too_old": Text(
+        "{name} {version} is too old: {floor} is the first version that is safe to run.",
+        "{name} {version} 版本过旧：{floor} 是第一个可以安全运行的版本。",
+    ),
+    "engine.too_old.next": Text(
+        "Install {floor} or newer in that environment, or point at another one in Settings.",
+        "请在该环境中安装 {floor} 或更新的版本，或在“设置”中指向其他环境。",
+    ),
+    "engine.no_plan": Text(
+        "{name} does not fit the GPUs of this computer in any way that the engine can divide it.",
+        "无论如何切分，{name} 都放不进本机的 GPU。",
+    ),
+    "engine.no_plan.next": Text(
+        "The Plan page says what is missing. A GGUF file of the model can use RAM as well.",
+        "“方案”页会说明缺少什么。该模型的 GGUF 文件还可以利用内存。",
+    ),
+    "engine.needs_consent": Text(
+        "The model brings {count} Python files of its own that the engine would run"
+        " ({first} and others).",
+        "该模型自带 {count} 个 Python 文件，引擎会运行它们（如 {first}）。",
+    ),
+    "engine.needs_consent.next": Text(
+        "Look at the files. If you trust them, allow them on the Plan page; a changed file asks"
+        " again.",
+        "请先查看这些文件。如果信任它们，请在“方案”页允许运行；文件有变动时会再次询问。",
+    ),
+    "engine.phase.program": Text("Starting Python", "正在启动 Python"),
+    "engine.phase.config": Text("Reading the model's config", "正在读取模型配置"),
+    "engine.phase.weights": Text("Loading weights", "正在加载权重"),
+    "engine.phase.weights.count": Text(
+        "Loading weights, part {done} of {total}", "正在加载权重，第 {done}/{total} 个分片"
+    ),
+    "engine.phase.compile": Text("Compiling", "正在编译"),
+    "engine.phase.cache": Text("Setting up the KV cache", "正在分配 KV 缓存"),
+    "engine.phase.graphs": Text("Capturing CUDA graphs", "正在捕获 CUDA 图"),
+    "engine.phase.graphs.count": Text(
+        "Capturing CUDA graphs, {done} of {total}", "正在捕获 CUDA 图，{done}/{total}"
+    ),
+    "engine.phase.warm_up": Text("Warming up", "正在预热"),
     "engine.not_found": Text(
         "The engine program {path} is not on this computer.",
         "本机上找不到引擎程序 {path}。",

@@ -1,0 +1,98 @@
+"""Which engines there are, and which one some load settings mean. IO thread for the questions."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+from kimi_desktop.backends.command import EngineBuild
+from kimi_desktop.backends.engines.interface import Engine
+from kimi_desktop.backends.engines.llama_cpp import LlamaCpp
+from kimi_desktop.backends.engines.python_probe import find_program
+from kimi_desktop.backends.engines.vllm import PACKAGE, TITLE, Vllm
+from kimi_desktop.backends.probe import embedded_build, find_llama_server
+from kimi_desktop.backends.types import SERVER_KINDS, EngineKind, LoadSettings
+from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.settings import EngineSettings
+from kimi_desktop.models.types import LocalModel, ModelFormat
+
+SERVER_TITLES = {EngineKind.VLLM: TITLE}
+
+
+class Engines:
+    """One of each; they remember what installations have answered."""
+
+    def __init__(self, settings: Callable[[], EngineSettings], memory: Path | None) -> None:
+        """Join it to the settings.
+
+        Args:
+            settings: where the user says what to use.
+            memory: a folder for what is slow to ask.
+        """
+        self._settings = settings
+        self.llama = LlamaCpp()
+        self.vllm = Vllm(memory)
+
+    def engine(self, settings: LoadSettings) -> Engine:
+        """What drives these settings."""
+        return self.vllm if settings.kind is EngineKind.VLLM else self.llama
+
+    def chosen(self, model: LocalModel | None = None) -> tuple[EngineKind, Path | None]:
+        """What a start of this model would use; None for a GGUF file."""
+        if model is not None and model.format is ModelFormat.SAFETENSORS:
+            return EngineKind.VLLM, find_program(self._settings().vllm_python, PACKAGE)
+        binary = find_llama_server(self._settings().llama_server)
+        if binary is None:
+            return EngineKind.EMBEDDED, None
+        return EngineKind.LLAMA_SERVER, binary
+
+    async def build(self, settings: LoadSettings) -> EngineBuild:
+        """The build that these settings mean.
+
+        Raises:
+            BackendError: there is none, or it cannot be asked.
+        """
+        if settings.kind is EngineKind.EMBEDDED:
+            return embedded_build()
+        if settings.binary is None:
+            name = SERVER_TITLES[settings.kind] if settings.kind in SERVER_KINDS else "llama-server"
+            raise BackendError(ErrorCode.ENGINE_NOT_FOUND, {"path": name})
+        return await self.engine(settings).probe(settings.binary)
+
+    def known(self, settings: LoadSettings) -> EngineBuild | None:
+        """What has been found out about it; asks nothing."""
+        if settings.kind in SERVER_KINDS:
+            return self.vllm.known(settings.binary) if settings.binary is not None else None
+        if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
+            with contextlib.suppress(BackendError):
+                return embedded_build()
+            return None
+        return self.llama.prober.known(settings.binary)
+
+    def shown(self, settings: LoadSettings) -> EngineBuild:
+        """For showing a command: a build that was not asked yet is taken for a current one.
+
+        Raises:
+            BackendError: ENGINE_NOT_FOUND, there is nothing to show it with.
+        """
+        known = self.known(settings)
+        if known is not None:
+            return known
+        if settings.kind in SERVER_KINDS:
+            return EngineBuild(
+                settings.kind, (PACKAGE,), _Everything(), name=SERVER_TITLES[settings.kind]
+            )
+        program = (str(settings.binary),)
+        return dataclasses.replace(embedded_build(), program=program)
+
+
+class _Everything(dict[str, str]):
+    """The flags of a build that was not asked: any."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return ""
