@@ -42,6 +42,7 @@ from kimi_desktop.downloads.header_verdict import header_verdict
 from kimi_desktop.downloads.hubs.accounts import Accounts
 from kimi_desktop.downloads.hubs.hub import HubClient
 from kimi_desktop.downloads.hubs.tokens import TokenStore
+from kimi_desktop.downloads.imports.service import Imports
 from kimi_desktop.downloads.keeping.service import Keeper
 from kimi_desktop.downloads.keeping.types import Trash
 from kimi_desktop.downloads.load_verdict import load_verdict
@@ -215,6 +216,9 @@ class Core:
             self.engine,
             lambda: answer_settings(self.store.settings.chat, self.engine.status.settings),
         )
+        self.imports = Imports(
+            self.io, self.bus, lambda: self.models.folders[0], self.models.look_again
+        )
         self.keeper = Keeper(
             self.io,
             self.bus,
@@ -277,6 +281,7 @@ class Core:
             self.diagnosis.close()
             self.watcher.close()
             for name, end in (
+                ("imports", self.imports.close),
                 ("keeper", self.keeper.close),
                 ("downloads", self.downloads.close),
                 ("chats", self.chats.close),

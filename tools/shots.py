@@ -61,6 +61,7 @@ from kimi_desktop.ui.language import LanguageSwitch  # noqa: E402
 from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
 from kimi_desktop.ui.model_picker import select_model  # noqa: E402
 from kimi_desktop.ui.models.download_row import DownloadAction  # noqa: E402
+from kimi_desktop.ui.models.import_sheet import ImportSheet  # noqa: E402
 from kimi_desktop.ui.models.page import ModelsPage  # noqa: E402
 from kimi_desktop.ui.monitor.page import MonitorPage  # noqa: E402
 from kimi_desktop.ui.navigation import PAGES  # noqa: E402
@@ -71,7 +72,8 @@ from kimi_desktop.ui.settings.page import SettingsPage  # noqa: E402
 from kimi_desktop.ui.theme import Theme  # noqa: E402
 from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
 from tests.support import scripted_data  # noqa: E402
-from tests.support.scripted_downloads import busy_queue, preflight_rows  # noqa: E402
+from tests.support.scripted_downloads import bad_report, busy_queue, preflight_rows  # noqa: E402
+from tests.support.scripted_imports import FOUND  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
 from tools.component_sheet import ComponentSheet  # noqa: E402
 
@@ -316,6 +318,37 @@ def shoot_download_sheet(studio: Studio, look: Look) -> None:
             studio.take(window, name, look)
 
 
+def shoot_import(studio: Studio, look: Look) -> None:
+    """What other programs have, what came out, and a verification that found something."""
+    for name in ("import", "import-done", "verify-running", "verify-bad"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        with studio.window(services, look, "models") as (window, _):
+            page = window.page("models")
+            assert isinstance(page, ModelsPage)
+            model = services.models.models[0]
+            page.library.table.select(model.id)
+            if name == "import":
+                page.imports.ask()
+                studio.settle()
+                overlay = window.overlays.current
+                assert isinstance(overlay, ImportSheet)
+                overlay.rows[1].box.setChecked(True)
+            elif name == "import-done":
+                page.imports.start(FOUND[:2])
+            elif name == "verify-running":
+                services.desk.hold.add("verify.verify")
+                page.verification.verify(model)
+                for step in range(1, 40):
+                    services.verify.progress(model.path, step * 10**8, 340 * 10**9)
+                    studio.settle(0.05)
+            else:
+                services.verify.report = bad_report(model.path.parent)
+                page.verification.verify(model)
+            studio.take(window, name, look)
+
+
 def shoot_hubs(studio: Studio, look: Look) -> None:
     """Settings: accounts on model hubs, one of them being given a token."""
     if not studio.wants("settings-hubs"):
@@ -514,6 +547,7 @@ def main(wanted: list[str]) -> int:
         shoot_library(studio, look)
         shoot_downloads(studio, look)
         shoot_download_sheet(studio, look)
+        shoot_import(studio, look)
         shoot_hubs(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)

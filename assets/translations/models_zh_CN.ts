@@ -39,6 +39,10 @@
         <translation>复制路径</translation>
     </message>
     <message>
+        <source>Verify again</source>
+        <translation>重新校验</translation>
+    </message>
+    <message>
         <source>Move…</source>
         <translation>移动…</translation>
     </message>
@@ -463,6 +467,72 @@
     </message>
 </context>
 <context>
+    <name>ImportActions</name>
+    <message>
+        <source>Importing {name}: {size} are read and proven, nothing is copied</source>
+        <translation>正在导入 {name}：读取并校验 {size}，不复制数据</translation>
+    </message>
+    <message>
+        <source>Importing {count} models: {size} are read and proven, nothing is copied</source>
+        <translation>正在导入 {count} 个模型：读取并校验 {size}，不复制数据</translation>
+    </message>
+    <message>
+        <source>Imported, nothing copied</source>
+        <translation>已导入，未复制任何数据</translation>
+    </message>
+    <message>
+        <source>Imported, but {bad} of {count} models have a problem</source>
+        <translation>已导入，但 {count} 个模型中有 {bad} 个存在问题</translation>
+    </message>
+    <message>
+        <source>Its files share their blocks with the originals.</source>
+        <translation>文件与原文件共享磁盘块。</translation>
+    </message>
+    <message>
+        <source>Its files are second names of the originals.</source>
+        <translation>文件是原文件的另一个名称（硬链接）。</translation>
+    </message>
+    <message>
+        <source>Its files point to the originals: gone when the other program removes them.</source>
+        <translation>文件指向原文件（符号链接）：原程序删除后将失效。</translation>
+    </message>
+</context>
+<context>
+    <name>ImportSheet</name>
+    <message>
+        <source>Import what is already here</source>
+        <translation>导入本机已有的模型</translation>
+    </message>
+    <message>
+        <source>Every file is read and proven by its hash, then linked: nothing is copied, and the other program keeps it.</source>
+        <translation>每个文件都会读取并按哈希值校验，然后建立链接：不复制数据，原程序仍保有它。</translation>
+    </message>
+    <message>
+        <source>Choose a folder…</source>
+        <translation>选择文件夹…</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Looking at the places of Hugging Face, ModelScope, LM Studio, Jan, Ollama</source>
+        <translation>正在查看 Hugging Face、ModelScope、LM Studio、Jan、Ollama 的存放位置</translation>
+    </message>
+    <message>
+        <source>Import</source>
+        <translation>导入</translation>
+    </message>
+    <message>
+        <source>Import {count}, {size}</source>
+        <translation>导入 {count} 个（{size}）</translation>
+    </message>
+    <message>
+        <source>Import from which folder?</source>
+        <translation>从哪个文件夹导入？</translation>
+    </message>
+</context>
+<context>
     <name>LibraryTable</name>
     <message>
         <source>Chat with it</source>
@@ -483,6 +553,10 @@
     <message>
         <source>Copy path</source>
         <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Verify again</source>
+        <translation>重新校验</translation>
     </message>
     <message>
         <source>Move to another folder…</source>
@@ -713,6 +787,14 @@
     <message>
         <source>Models</source>
         <translation>模型</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>导入…</translation>
+    </message>
+    <message>
+        <source>Take in what Hugging Face, LM Studio, Jan, Ollama or ModelScope have here</source>
+        <translation>导入 Hugging Face、LM Studio、Jan、Ollama 或 ModelScope 在本机已有的模型</translation>
     </message>
     <message>
         <source>Library</source>
@@ -983,6 +1065,21 @@
     </message>
 </context>
 <context>
+    <name>ReportCard</name>
+    <message>
+        <source>and {count} more, in the copy</source>
+        <translation>还有 {count} 项，见复制的内容</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+</context>
+<context>
     <name>ResultRow</name>
     <message>
         <source>{count} downloads</source>
@@ -1033,6 +1130,41 @@
     <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>VerifyActions</name>
+    <message>
+        <source>Verifying {name}: every byte is read and compared</source>
+        <translation>正在校验 {name}：逐字节读取并比对</translation>
+    </message>
+    <message>
+        <source>{name}: {bad} of {count} files are not as they should be</source>
+        <translation>{name}：{count} 个文件中有 {bad} 个不正确</translation>
+    </message>
+    <message>
+        <source>Repair, fetch {size}</source>
+        <translation>修复，重新获取 {size}</translation>
+    </message>
+    <message>
+        <source>Repair</source>
+        <translation>修复</translation>
+    </message>
+    <message>
+        <source>Nothing says what {count} of them should be; kept from now on.</source>
+        <translation>其中 {count} 个没有可供比对的哈希值，从现在起会保留。</translation>
+    </message>
+    <message>
+        <source>The files have their right names again.</source>
+        <translation>文件名已恢复正确。</translation>
+    </message>
+    <message>
+        <source>What is bad is being fetched again, and nothing else.</source>
+        <translation>只重新获取损坏的部分。</translation>
+    </message>
+    <message>
+        <source>Show downloads</source>
+        <translation>查看下载</translation>
     </message>
 </context>
 <context>

@@ -34,6 +34,7 @@ from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.downloads.hubs.account_types import HubAccount, HubAccounts
+from kimi_desktop.downloads.imports.types import FoundModel, ImportedModel
 from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed, Space
 from kimi_desktop.downloads.queue_types import DownloadFile, DownloadStatus, PreparedDownload
 from kimi_desktop.downloads.types import DownloadSpec
@@ -146,6 +147,16 @@ class KeepService(Protocol):
 
     def space(self, folder: Path) -> Operation[Space | None]:
         """The volume that a folder is on, or would be; None when it cannot be looked at."""
+
+
+class ImportService(Protocol):
+    """What other programs have, taken into the library without copying. ImportProgressed."""
+
+    def find(self, path: Path | None = None) -> Operation[tuple[FoundModel, ...]]:
+        """Models of the usual places, or behind a path (IMPORT_NOT_THERE, IMPORT_NOTHING)."""
+
+    def run(self, models: Sequence[FoundModel]) -> Operation[tuple[ImportedModel, ...]]:
+        """Prove every file by its hash and link it; cancel the operation to stop."""
 
 
 class HubService(Protocol):
@@ -549,6 +560,10 @@ class Services(Protocol):
     @property
     def keeper(self) -> KeepService:
         """What becomes of models that are here."""
+
+    @property
+    def imports(self) -> ImportService:
+        """What is on this computer already."""
 
     @property
     def hubs(self) -> HubService:

@@ -104,6 +104,17 @@ def preflight_rows(*, stops: bool = False) -> tuple[Row, ...]:
     return (row("space", Level.OK, "space", **space), *found)
 
 
+def bad_report(folder: Path) -> VerifyReport:
+    """One part with a bad piece, one that is another, the others right."""
+    names = [f"Kimi-K2.6-UD-Q2_K_XL-{n:05}-of-00008.gguf" for n in range(1, 9)]
+    size = 42 * GIB
+    parts = [PartVerdict(n, FoundState.OK, size, size, witness=Witness.LISTING) for n in names]
+    piece = 16 * 2**20
+    parts[2] = replace(parts[2], state=FoundState.ALTERED, bad_ranges=((piece, 2 * piece),))
+    parts[5] = replace(parts[5], state=FoundState.SWAPPED, other=names[6])
+    return VerifyReport(str(folder), tuple(parts), 8 * size, 160.0)
+
+
 class ScriptedVerify:
     """Implements the window's VerifyService: every model is as ``report`` says."""
 

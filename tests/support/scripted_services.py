@@ -25,6 +25,7 @@ from tests.support.scripted_discover import ScriptedDiscover
 from tests.support.scripted_downloads import ScriptedDownloads, ScriptedVerify
 from tests.support.scripted_engine import ScriptedEngine
 from tests.support.scripted_hubs import ScriptedHubs
+from tests.support.scripted_imports import ScriptedImports
 from tests.support.scripted_keeper import ScriptedKeeper
 from tests.support.scripted_machine import (
     ScriptedMachine,
@@ -46,6 +47,7 @@ class ScriptedServices:
         self.machine = ScriptedMachine(self.desk, self.bus, machine)
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
         self.keeper = ScriptedKeeper(self.desk, self.bus, self.models)
+        self.imports = ScriptedImports(self.desk, self.bus)
         self.hubs = ScriptedHubs(self.desk)
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.downloads = ScriptedDownloads(self.desk, self.bus)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from kimi_desktop.base.events import Event
 from kimi_desktop.models.hash_record import Witness as Witness  # noqa: PLC0414 - theirs, too
 
 
@@ -66,6 +67,15 @@ class LinkKind(StrEnum):
     """A second name of the same file."""
     SYMBOLIC_LINK = "symbolic_link"
     """A pointer: gone when the other program removes the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProgressed(Event):
+    """An import has read so much; four times a second."""
+
+    done_bytes: int
+    total_bytes: int
+    file: str
 
 
 class Outcome(StrEnum):

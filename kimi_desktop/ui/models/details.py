@@ -56,6 +56,7 @@ class DetailsPane(Surface):
         self.plan = Button(icon="plan")
         self.folder = Button(icon="folder", kind=ButtonKind.QUIET, small=True)
         self.copy = Button(icon="copy", kind=ButtonKind.QUIET, small=True)
+        self.verify = Button(icon="check", kind=ButtonKind.QUIET, small=True)
         self.move_button = Button(icon="disk", kind=ButtonKind.QUIET, small=True)
         self.remove = Button(icon="trash", kind=ButtonKind.QUIET, small=True)
         self.chats = ModelChats()
@@ -72,6 +73,7 @@ class DetailsPane(Surface):
             (self.plan, RowAction.PLAN),
             (self.folder, RowAction.SHOW),
             (self.copy, RowAction.COPY),
+            (self.verify, RowAction.VERIFY),
             (self.move_button, RowAction.MOVE),
             (self.remove, RowAction.REMOVE),
         ):
@@ -104,6 +106,7 @@ class DetailsPane(Surface):
         self.plan.setText(self.tr("Open in Plan"))
         self.folder.setText(self.tr("Show in folder"))
         self.copy.setText(self.tr("Copy path"))
+        self.verify.setText(self.tr("Verify again"))
         self.move_button.setText(self.tr("Move…"))
         self.move_button.setAccessibleName(self.tr("Move to another folder"))
         self.remove.setText(self.tr("Delete…"))
@@ -125,7 +128,7 @@ class DetailsPane(Surface):
         buttons.addStretch(1)
         small = QVBoxLayout()
         small.setSpacing(4)
-        for pair in ((self.folder, self.copy), (self.move_button, self.remove)):
+        for pair in ((self.folder, self.copy), (self.verify, self.move_button), (self.remove,)):
             line = _row(*pair, spacing=4)
             line.addStretch(1)
             line.setContentsMargins(-8, 0, 0, 0)  # the quiet buttons' icons in line with the rest
@@ -188,6 +191,7 @@ class DetailsPane(Surface):
     def _show_state(self, row: Row) -> None:
         ready = row.model.is_startable
         gone = row.model.state is ModelState.MISSING
+        self.verify.setVisible(not gone)
         for button in (self.move_button, self.remove):
             button.setVisible(not gone)
             button.setEnabled(not is_running(row.model, self._status))

@@ -41,6 +41,7 @@ class RowAction(Enum):
     PLAN = "plan"
     SHOW = "show"
     COPY = "copy"
+    VERIFY = "verify"
     MOVE = "move"
     REMOVE = "remove"
 
@@ -137,6 +138,7 @@ class LibraryTable(QTreeView):
             (RowAction.PLAN, self.tr("Open in Plan"), ready and row.model.facts is not None),
             (RowAction.SHOW, self.tr("Show in folder"), not is_gone),
             (RowAction.COPY, self.tr("Copy path"), True),
+            (RowAction.VERIFY, self.tr("Verify again"), not is_gone),
             (RowAction.MOVE, self.tr("Move to another folder…"), not is_gone and not running),
             (RowAction.REMOVE, self.tr("Delete…"), not is_gone and not running),
         ]
@@ -149,6 +151,7 @@ class LibraryTable(QTreeView):
             RowAction.PLAN: "plan",
             RowAction.SHOW: "folder",
             RowAction.COPY: "copy",
+            RowAction.VERIFY: "check",
             RowAction.MOVE: "disk",
             RowAction.REMOVE: "trash",
         }

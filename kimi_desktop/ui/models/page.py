@@ -42,10 +42,13 @@ from kimi_desktop.ui.models.details import DetailsPane
 from kimi_desktop.ui.models.discover_view import DiscoverView
 from kimi_desktop.ui.models.downloads_view import DownloadsView
 from kimi_desktop.ui.models.drop import DropVeil, dropped_file, dropped_folders
+from kimi_desktop.ui.models.import_actions import ImportActions
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.library_view import LibraryView
 from kimi_desktop.ui.models.rows import Row, is_running, rows_of
 from kimi_desktop.ui.models.shelf_actions import ShelfActions
+from kimi_desktop.ui.models.verify_actions import VerifyActions
+from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.label import SEMIBOLD, Label, TextSize
 from kimi_desktop.ui.widgets.tabs import Tabs
 
@@ -66,6 +69,10 @@ class ModelsPage(QWidget):
         self.veil = DropVeil(self)
         self.discover: DiscoverView | None = None
         self.downloads: DownloadsView | None = None
+        self.verification = VerifyActions(bridge, self.library.tasks, self)
+        self.imports = ImportActions(bridge, self.library.tasks, self)
+        self.import_button = Button(icon="link")
+        self.import_button.clicked.connect(self._import)
         self.shelf = ShelfActions(bridge, self.library.tasks, self.library.table.select, self)
         self._title = Label(size=TextSize.TITLE, weight=SEMIBOLD)
         self.tabs = Tabs()
@@ -81,7 +88,10 @@ class ModelsPage(QWidget):
         top = QVBoxLayout()
         top.setContentsMargins(24, 16, 24, 0)
         top.setSpacing(4)
-        top.addWidget(self._title)
+        head = QHBoxLayout()
+        head.addWidget(self._title, 1)
+        head.addWidget(self.import_button)
+        top.addLayout(head)
         top.addWidget(self.tabs)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -143,6 +153,10 @@ class ModelsPage(QWidget):
     def retranslate(self) -> None:
         """Set the words."""
         self._title.setText(self.tr("Models"))
+        self.import_button.setText(self.tr("Import…"))
+        self.import_button.setToolTip(
+            self.tr("Take in what Hugging Face, LM Studio, Jan, Ollama or ModelScope have here")
+        )
         self.tabs.set_tabs(
             (
                 (LIBRARY, self.tr("Library")),
@@ -216,6 +230,11 @@ class ModelsPage(QWidget):
         self._begin_scan()
         self._bridge.watch(models.add_folder(folder), self._on_scanned, self._on_scan_failed)
 
+    def _import(self) -> None:
+        """Ask what to import; how it goes is shown in the library."""
+        self.show_tab(LIBRARY)
+        self.imports.ask()
+
     def act(self, action: RowAction, model: LocalModel) -> None:
         """Carry out an action of a row."""
         {
@@ -223,6 +242,7 @@ class ModelsPage(QWidget):
             RowAction.PLAN: self._plan,
             RowAction.SHOW: lambda one: self._open(one.path.parent),
             RowAction.COPY: self._copy,
+            RowAction.VERIFY: self.verification.verify,
             RowAction.MOVE: self.shelf.move,
             RowAction.REMOVE: self.shelf.remove,
         }[action](model)

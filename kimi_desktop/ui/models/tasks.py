@@ -12,6 +12,7 @@ from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.operation import Cancelled, Operation
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
+from kimi_desktop.ui.models.report_card import ReportCard
 from kimi_desktop.ui.widgets.button import IconButton
 from kimi_desktop.ui.widgets.card import Card
 from kimi_desktop.ui.widgets.label import Label
@@ -64,6 +65,7 @@ class Tasks(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._cards: dict[str, TaskCard] = {}
+        self._reports: dict[str, ReportCard] = {}
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(8)
@@ -97,10 +99,22 @@ class Tasks(QWidget):
 
         self._bridge.watch(operation, done, failed)
 
+    def report(self, key: str) -> ReportCard | None:
+        """What came out of a piece of work, while it is shown."""
+        return self._reports.get(key)
+
+    def show_report(self, key: str, report: ReportCard) -> None:
+        """Show what came out, until it is closed or the work is done again."""
+        self._remove(key)
+        self._reports[key] = report
+        report.closed.connect(lambda: self._remove(key))
+        self._layout.addWidget(report)
+        self.show()
+
     def _remove(self, key: str) -> None:
-        card = self._cards.pop(key, None)
-        if card is not None:
-            card.hide()
-            self._layout.removeWidget(card)
-            card.deleteLater()
-        self.setVisible(bool(self._cards))
+        for card in (self._cards.pop(key, None), self._reports.pop(key, None)):
+            if card is not None:
+                card.hide()
+                self._layout.removeWidget(card)
+                card.deleteLater()
+        self.setVisible(bool(self._cards or self._reports))

@@ -214,6 +214,7 @@ def test_the_menu_has_every_action_and_the_order(page, services):
         "Open in Plan": True,
         "Show in folder": True,
         "Copy path": True,
+        "Verify again": True,
         "Move to another folder…": True,
         "Delete…": True,
         "Sort by": True,
