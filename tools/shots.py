@@ -485,19 +485,23 @@ def shoot_wizard(studio: Studio, look: Look) -> None:
 
 
 def shoot_failure(studio: Studio, look: Look) -> None:
-    """The engine's failure over a page."""
-    if studio.wants("failure"):
+    """The engine's failure over a page, and the log with the lines that decided."""
+    if studio.wants("failure") or studio.wants("log"):
         services = lived_in(studio.home(), zh=look.chinese, real=True)
         line = (
             "E llama_init_from_model: failed to initialize the context: "
             "failed to allocate buffer for kv cache"
         )
         error = BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line})
-        facts = EngineFacts(code=1, phase="load", log=(line,))
+        before = (f"I load_tensors: layer {n:3} assigned to device CUDA0" for n in range(61))
+        decoy = "E common_init_result: failed to fit params to free device memory"
+        facts = EngineFacts(code=1, phase="load", log=(*before, line, decoy))
         services.engine.set_failed(services.models.models[1], error, facts)
         with studio.window(services, look) as (window, _):
             window.overlays.show_failure()
             studio.take(window, "failure", look)
+            window.overlays.show_log()
+            studio.take(window, "log", look)
 
 
 def shoot_overlays(studio: Studio, look: Look) -> None:

@@ -399,8 +399,16 @@
         <translation>复制</translation>
     </message>
     <message>
+        <source>Next marked line</source>
+        <translation>下一处标记</translation>
+    </message>
+    <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Marked lines decide; grey ones only look like the cause and follow other failures, too.</source>
+        <translation>标记的行是判断依据；灰色的行看似原因，但其他故障后也会出现。</translation>
     </message>
 </context>
 <context>

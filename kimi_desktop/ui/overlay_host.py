@@ -74,9 +74,12 @@ class OverlayHost(QObject):
 
     def show_log(self) -> None:
         """Show the engine's log."""
-        from kimi_desktop.ui.window_overlays import LogView  # noqa: PLC0415
+        from kimi_desktop.ui.log_view import LogView, read_log  # noqa: PLC0415
 
-        self._open(LogView(self._window, self._bridge.services.engine.log_text()))
+        services = self._bridge.services
+        log = services.engine.log_text()
+        shown = read_log(services.engine.status, services.diagnosis.latest, log)
+        self._open(LogView(self._window, *shown))
 
     def show_failure(self) -> None:
         """Why the engine failed, with the ways out."""

@@ -1,19 +1,16 @@
-"""The frame's overlays: a question, the log, the shortcuts, the engine's failure. Qt thread."""
+"""The frame's overlays: a question, the shortcuts, the engine's failure. Qt thread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_failure import EngineFailurePanel
 from kimi_desktop.ui.overlay import Overlay
 from kimi_desktop.ui.shortcuts import ShortcutRow
-from kimi_desktop.ui.theme import mono_font
-from kimi_desktop.ui.tokens import SMALL_PX
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
 from kimi_desktop.ui.widgets.label import MEDIUM, SEMIBOLD, Label, TextSize
 
@@ -50,39 +47,6 @@ class Question(Overlay):
     def _confirm(self) -> None:
         self.dismiss()
         self._on_confirm()
-
-
-class LogView(Overlay):
-    """The log of the engine's last start, to read and copy."""
-
-    def __init__(self, window: QWidget, text: str) -> None:
-        super().__init__(window, width=880)
-        self._text = text
-        view = QPlainTextEdit(text or self.tr("The log is empty."))
-        view.setReadOnly(True)
-        view.setFont(mono_font(SMALL_PX))
-        view.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        view.setMinimumHeight(440)
-        view.setTabChangesFocus(True)
-        view.setAccessibleName(self.tr("Engine log"))
-        view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
-        self.copy_button = Button(self.tr("Copy"), icon="copy")
-        self.copy_button.setEnabled(bool(text))
-        self.copy_button.clicked.connect(self._on_copy)
-        close = Button(self.tr("Close"))
-        close.clicked.connect(self.dismiss)
-        self.body.addWidget(Label(self.tr("Engine log"), size=TextSize.HEADING, weight=SEMIBOLD))
-        self.body.addWidget(view)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addWidget(self.copy_button)
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        self.body.addLayout(buttons)
-
-    def _on_copy(self) -> None:
-        QGuiApplication.clipboard().setText(self._text)
-        self.copy_button.set_icon("check")
 
 
 class ShortcutList(Overlay):

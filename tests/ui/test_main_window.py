@@ -15,13 +15,14 @@ from kimi_desktop.base.errors import ErrorCode, SettingsError
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.chat.types import StoreFailed
 from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.log_view import LogView
 from kimi_desktop.ui.main_window import MainWindow
 from kimi_desktop.ui.navigation import PAGES
 from kimi_desktop.ui.pages import Page, standard_pages
 from kimi_desktop.ui.shell import LEAST_SIZE
 from kimi_desktop.ui.widgets.button import ButtonKind
 from kimi_desktop.ui.widgets.chip import Dot
-from kimi_desktop.ui.window_overlays import LogView, Question, ShortcutList
+from kimi_desktop.ui.window_overlays import Question, ShortcutList
 from tests.support.scripted_services import ScriptedServices
 
 
