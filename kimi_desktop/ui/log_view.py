@@ -134,13 +134,13 @@ class LogView(Overlay):
                 cursor.movePosition(
                     QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor
                 )
-            selection.cursor = cursor  # type: ignore[attr-defined]
-            look = selection.format  # type: ignore[attr-defined]
+            selection.cursor = cursor
+            look = selection.format
             look.setForeground(text)
             if ground is not None:
                 look.setBackground(ground)
                 look.setProperty(QTextFormat.Property.FullWidthSelection, True)
-            selection.format = look  # type: ignore[attr-defined]
+            selection.format = look
             found.append(selection)
         return found
 
