@@ -6,6 +6,7 @@ it. Whoever changes something that another thread may wait for notifies it.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,12 +18,14 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads.coverage import PIECE_BYTES
 from kimi_desktop.downloads.disk_errors import disk_error
 from kimi_desktop.downloads.file_work import FileState, FileWork
-from kimi_desktop.downloads.kept_hashes import KeptHash, read_hashes
+from kimi_desktop.downloads.kept_hashes import KeptHash, clear_torn, read_hashes
 from kimi_desktop.downloads.pace import MOST_CONNECTIONS
-from kimi_desktop.downloads.part_file import PartFile, paths_of
+from kimi_desktop.downloads.part_file import PartFile, forget_part, paths_of
 from kimi_desktop.downloads.proving import FileProof, PartProof
 from kimi_desktop.downloads.source_choice import SourceChoice
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
+
+log = logging.getLogger(__name__)
 
 DAY_S = 86_400.0
 
@@ -86,6 +89,7 @@ class Board:
         Raises:
             OSError: the folder cannot be written, or there is no space.
         """
+        clear_torn(self.folder)
         known = read_hashes(self.folder)
         for file in self.files:
             target = self.folder / file.job.target
@@ -96,6 +100,7 @@ class Board:
                 kept = known.get(file.job.target)
                 if kept is not None and _is_proof(kept, file.job) and kept.is_unchanged(target):
                     file.state = FileState.DONE
+                    forget_part(self.folder, file.job)  # a kill right after the name left it
                 else:
                     file.state, file.proof = FileState.CHECKING, self._check_of(file, target)
             elif paths_of(self.folder, file.job)[1].exists():
@@ -139,6 +144,17 @@ class Board:
 
     def _check_of(self, file: FileWork, target: Path) -> FileProof:
         return FileProof(target, file.job, self.options.piece_bytes)
+
+    def broke(self, error: BaseException) -> None:
+        """A thread met what nobody foresaw: everything ends, rather than waiting for it."""
+        log.error("a thread of the transfer broke", exc_info=error)
+        with self.changed:
+            if self.failure is None:
+                detail = f"{type(error).__name__}: {error}"[:200]
+                params = {"detail": detail}
+                self.failure = DownloadError(ErrorCode.DOWNLOAD_WORKER_DIED, params, cause=error)
+            self.stopped.set()
+            self.changed.notify_all()
 
     def close(self) -> None:
         """Leave every unfinished file for the next run."""

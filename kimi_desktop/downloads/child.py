@@ -36,6 +36,12 @@ def worker_command() -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", WORKER_MODULE)
 
 
+def worker_environment() -> dict[str, str]:
+    """The user's environment (proxies, trust store) without tokens."""
+    kept = {name: text for name, text in os.environ.items() if name not in _SECRETS}
+    return kept | {"PYTHONPATH": _PACKAGE_FOLDER, "PYTHONIOENCODING": "utf-8"}
+
+
 class WorkerProcess:
     """Use as an asynchronous context manager: at its end the process has ended, too.
 
@@ -53,9 +59,6 @@ class WorkerProcess:
         self._errors: asyncio.Task[bytes] | None = None
 
     async def __aenter__(self) -> WorkerProcess:
-        environment = {name: text for name, text in os.environ.items() if name not in _SECRETS}
-        environment["PYTHONPATH"] = _PACKAGE_FOLDER
-        environment["PYTHONIOENCODING"] = "utf-8"
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,
@@ -64,7 +67,7 @@ class WorkerProcess:
             limit=LONGEST_LINE_BYTES,
             start_new_session=True,  # Ctrl+C in a terminal is ours to handle, by the lifeline
             creationflags=NO_WINDOW,
-            env=environment,
+            env=worker_environment(),
         )
         assert self._process.stderr is not None
         self._errors = self._io.spawn(_last_of(self._process.stderr), name="worker errors")

@@ -67,6 +67,9 @@ class Master(Protocol):
     def disk_failed(self, error: OSError) -> None:
         """Nothing can be written: the end."""
 
+    def broke(self, error: BaseException) -> None:
+        """Something that nobody foresaw: the end."""
+
 
 class _DiskError(Exception):
     """An OSError of the disk, kept apart from those of the network."""
@@ -96,22 +99,26 @@ class Connection(threading.Thread):
 
     def run(self) -> None:
         """Fetch until there is nothing left."""
-        master = self._master
         try:
-            while (work := master.next_work(self)) is not None:
-                self.work = work
-                trouble: TroubleError | None = None
-                try:
-                    trouble = self._fetch(work)
-                except _DiskError as error:
-                    cause = error.__cause__
-                    assert isinstance(cause, OSError)
-                    master.disk_failed(cause)
-                finally:
-                    self.work = None
-                    master.ended(self, work, trouble)
+            while (work := self._master.next_work(self)) is not None:
+                self._do(work)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody must wait for it
+            self._master.broke(error)
         finally:
             self.line.close()
+
+    def _do(self, work: Work) -> None:
+        self.work = work
+        trouble: TroubleError | None = None
+        try:
+            trouble = self._fetch(work)
+        except _DiskError as error:
+            cause = error.__cause__
+            assert isinstance(cause, OSError)
+            self._master.disk_failed(cause)
+        finally:
+            self.work = None
+            self._master.ended(self, work, trouble)
 
     def sample(self) -> None:
         """Take the speed of the last second; by the watching thread."""

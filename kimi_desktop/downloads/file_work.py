@@ -56,8 +56,8 @@ class FileWork:
 
     @property
     def written_bytes(self) -> int:
-        """Bytes on the disk; all of them while a repair fetches some again."""
-        if self.state is FileState.DONE or self.repair.rounds:
+        """Bytes on the disk; all of them while it is looked at or a repair fetches some again."""
+        if self.state in (FileState.DONE, FileState.CHECKING) or self.repair.rounds:
             return self.job.size_bytes
         return self.part.coverage.written_bytes if self.part else 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.units import MIB
@@ -17,7 +18,7 @@ from kimi_desktop.downloads.digests import proof_of
 from kimi_desktop.downloads.file_work import FileState, FileWork
 from kimi_desktop.downloads.imports.types import Witness
 from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
-from kimi_desktop.downloads.part_file import PartFile
+from kimi_desktop.downloads.part_file import PartFile, forget_part
 from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
 
 WAIT_S = 0.25
@@ -41,7 +42,16 @@ class Finisher:
         """One per core up to four that hash, one that syncs. Not started."""
         hashers = min(os.cpu_count() or 1, MAX_HASHERS)
         functions = [self._hash_files] * hashers + [self._sync_files]
-        return [threading.Thread(target=function, daemon=True) for function in functions]
+        return [
+            threading.Thread(target=self._guarded, args=(function,), daemon=True)
+            for function in functions
+        ]
+
+    def _guarded(self, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody must wait for it
+            self._board.broke(error)
 
     # hashing
 
@@ -99,8 +109,7 @@ class Finisher:
             file.repair.settle(hashes)
         self._keep(file, hashes)
         self._tell({"event": "file", "index": file.index})
-        if file.part is not None:
-            file.part.forget_journal()
+        forget_part(self._board.folder, file.job)
         with self._board.changed:
             file.state = FileState.DONE
 

@@ -96,6 +96,16 @@ def _write(folder: Path, hashes: Mapping[str, KeptHash]) -> None:
         write_atomically(folder / HASHES_FILE, json.dumps(content, indent=1) + "\n")
 
 
+def clear_torn(folder: Path) -> None:
+    """Remove records that were being written when their process was killed. Never raises.
+
+    For the one who has locked the folder.
+    """
+    for torn in folder.glob(f".{HASHES_FILE}.*.new"):
+        with suppress(OSError):
+            torn.unlink()
+
+
 def _to_json(kept: KeptHash) -> dict[str, Any]:
     raw = asdict(kept)
     raw["pieces"] = base64.b64encode(b"".join(kept.pieces)).decode()

@@ -30,7 +30,7 @@ class Throttle:
     def __init__(self, bytes_per_s: float | None = None, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._rate = bytes_per_s
+        self._rate = bytes_per_s or None
         self._free_at = 0.0
 
     @property

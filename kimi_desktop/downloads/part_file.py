@@ -365,6 +365,13 @@ class PartFile:
         self._on_piece()
 
 
+def forget_part(folder: Path, job: FileJob) -> None:
+    """Remove what is left of a partial file whose target is proven. Never raises."""
+    for path in paths_of(folder, job):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
 def paths_of(folder: Path, job: FileJob) -> tuple[Path, Path]:
     """Where the partial file and its journal lie."""
     name = hashlib.sha256(f"{job.target}\0{proof_of(job)}".encode()).hexdigest()[:_NAME_DIGITS]

@@ -113,6 +113,7 @@ class Transfer:
         threads: list[threading.Thread] = []
         try:
             self._board.take_stock()
+            self._tell_progress(0.0)
             threads = [*self._connections, *self._finisher.threads()]
             for thread in threads:
                 thread.start()
@@ -260,3 +261,7 @@ class Transfer:
     def disk_failed(self, error: OSError) -> None:
         """See ``Master``."""
         self._board.disk_failed(error)
+
+    def broke(self, error: BaseException) -> None:
+        """See ``Master``."""
+        self._board.broke(error)

@@ -74,7 +74,7 @@ def observe(
     try:
         is_over = False
         while not is_over:
-            is_over = work.ended.wait(PROGRESS_S)
+            is_over = work.ended.wait(PROGRESS_S) or not any(w.is_alive() for w in workers)
             passed = time.monotonic() - began
             progress(work.done_bytes, work.total_bytes, work.done_bytes / max(passed, 0.001))
     finally:

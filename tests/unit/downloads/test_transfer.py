@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
-from kimi_desktop.downloads import dispatch
+from kimi_desktop.downloads import connection, dispatch, finisher
 from kimi_desktop.downloads.board import Options
 from kimi_desktop.downloads.kept_hashes import HASHES_FILE, read_hashes
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
@@ -199,6 +199,26 @@ def test_no_file_leaves_its_folder(tmp_path: Path, target: str) -> None:
         Run(spec).now()
     assert caught.value.code is ErrorCode.DOWNLOAD_BAD_LISTING
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["connection", "hasher"])
+def test_what_nobody_foresaw_ends_it_and_keeps_what_came(
+    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def slip(*_arguments: object) -> None:
+        raise ZeroDivisionError("a slip of ours")
+
+    target = connection.Connection if where == "connection" else finisher.Finisher
+    name = "_account" if where == "connection" else "_hash"
+    real = getattr(target, name)
+    monkeypatch.setattr(target, name, slip)
+    with pytest.raises(DownloadError) as caught:
+        Run(spec_of(hub, tmp_path)).now()
+    assert caught.value.code is ErrorCode.DOWNLOAD_WORKER_DIED
+    assert caught.value.params["detail"] == "ZeroDivisionError: a slip of ours"
+    monkeypatch.setattr(target, name, real)
+    Run(spec_of(hub, tmp_path)).now()
+    assert_whole(hub, tmp_path)
 
 
 def test_threads_end_with_the_transfer(hub: LocalHub, tmp_path: Path) -> None:

@@ -1,0 +1,24 @@
+"""kill -9 at any time: no bad file has its final name, at most a piece per connection is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kimi_desktop.base.units import MIB
+from tests.support.hub.server import LocalHub
+from tests.support.kills import CONNECTIONS, PIECE, Kills, many_files
+from tests.support.transfers import assert_whole
+
+KILLS = 10
+
+
+def test_ten_kills(tmp_path: Path) -> None:
+    with LocalHub("org/model", many_files(12, 4 * MIB)) as hub:
+        kills = Kills(hub, tmp_path, bytes_per_s=6.0 * MIB)
+        for _ in range(KILLS):
+            kills.kill_once()
+        kills.bytes_per_s = 0
+        kills.finish()
+        assert_whole(hub, tmp_path)
+    assert kills.n_proven == 12
+    assert kills.most_lost_bytes <= CONNECTIONS * PIECE
