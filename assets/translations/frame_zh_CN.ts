@@ -164,6 +164,33 @@
     </message>
 </context>
 <context>
+    <name>DownloadWatch</name>
+    <message>
+        <source>downloads: {count}</source>
+        <translation>下载：{count}</translation>
+    </message>
+    <message>
+        <source>downloads that failed: {count}</source>
+        <translation>失败的下载：{count}</translation>
+    </message>
+    <message>
+        <source>{name} is ready: every byte proven.</source>
+        <translation>{name} 已就绪，每个字节均已校验。</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>查看</translation>
+    </message>
+    <message>
+        <source>{name} could not be fetched. {reason}</source>
+        <translation>{name} 下载失败。{reason}</translation>
+    </message>
+    <message>
+        <source>Show downloads</source>
+        <translation>查看下载</translation>
+    </message>
+</context>
+<context>
     <name>Downloads</name>
     <message>
         <source>Waiting</source>
@@ -693,6 +720,10 @@
     <message>
         <source>VRAM, {count} GPUs</source>
         <translation>显存，{count} 个 GPU</translation>
+    </message>
+    <message>
+        <source>downloading {rate}</source>
+        <translation>正在下载，{rate}</translation>
     </message>
 </context>
 <context>

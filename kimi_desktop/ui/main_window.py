@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
@@ -47,6 +47,9 @@ from kimi_desktop.ui.shell import DEFAULT_SIZE, LEAST_SIZE
 from kimi_desktop.ui.shortcuts import KEYS, shortcut
 from kimi_desktop.ui.status_bar import StatusBar
 from kimi_desktop.ui.top_bar import TopBar
+
+if TYPE_CHECKING:
+    from kimi_desktop.ui.download_watch import DownloadWatch
 
 
 class MainWindow(QWidget):
@@ -77,6 +80,7 @@ class MainWindow(QWidget):
         self._first: Callable[[], None] | None = None
         self._leaving = False
         self._begun = False
+        self._downloads: DownloadWatch | None = None
         self.resize(DEFAULT_SIZE)
         self.setMinimumSize(LEAST_SIZE.boundedTo(self.screen().availableSize()))
         self.top_bar = TopBar()
@@ -177,6 +181,8 @@ class MainWindow(QWidget):
         self.rail.set_titles(titles, {name: shortcut(f"page_{name}") for name in self._pages})
         self.top_bar.set_title(self.tr("Set up") if self.in_wizard else titles[self.page_name])
         self.top_bar.show_language(self._language_shown())
+        if self._downloads is not None:
+            self._downloads.retranslate()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The first painting is what the first page waits for."""
@@ -324,9 +330,11 @@ class MainWindow(QWidget):
         for problem in self._bridge.services.store.problems:
             self.notices.show_error(problem)
         self._bridge.services.store.problems.clear()
+        from kimi_desktop.ui.download_watch import DownloadWatch  # noqa: PLC0415 - not at the start
         from kimi_desktop.ui.leftovers import offer_to_end_leftovers  # noqa: PLC0415
         from kimi_desktop.ui.missing_font import warn_without_chinese_font  # noqa: PLC0415
 
+        self._downloads = DownloadWatch(self._bridge, self, self.rail)
         warn_without_chinese_font(self.notices)
         offer_to_end_leftovers(self._bridge, self.notices)
 

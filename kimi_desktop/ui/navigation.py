@@ -37,6 +37,7 @@ class Navigation(QObject):
     settings_wanted = Signal(str)
     download_wanted = Signal(str)
     downloads_wanted = Signal()
+    library_wanted = Signal(str)
     offer_made = Signal(str, str, object)
     overlay_wanted = Signal(object)
 
@@ -73,6 +74,11 @@ class Navigation(QObject):
         """Show the Models page with its downloads."""
         self.page_wanted.emit("models")
         self.downloads_wanted.emit()
+
+    def open_library(self, model_id: str) -> None:
+        """Show the library with the cursor on a model; "" leaves it where it is."""
+        self.page_wanted.emit("models")
+        self.library_wanted.emit(model_id)
 
     def open_settings(self, section: str) -> None:
         """Show a section of the Settings page: "hubs"."""

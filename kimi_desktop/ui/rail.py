@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from kimi_desktop.ui import icons
@@ -16,6 +16,7 @@ from kimi_desktop.ui.widgets.painting import box, painter_on
 
 NARROW, WIDE = 56, 200
 ITEM = 40
+BADGE, BADGE_PX = 14, 10
 
 
 class Rail(Surface):
@@ -71,11 +72,15 @@ class Rail(Surface):
         """The button of a page."""
         return self._items[name]
 
+    def set_badge(self, name: str, count: int, words: str, *, tone: str = "accent") -> None:
+        """A number at a page's icon, 0 for none; ``words`` say it to screen readers."""
+        self._items[name].set_badge(count, words, tone)
+
     def set_titles(self, titles: dict[str, str], shortcuts: dict[str, str]) -> None:
         """The words, again after a change of the language."""
         for name, item in self._items.items():
             item.setText(titles[name])
-            item.setAccessibleName(titles[name])
+            item.say()
             item.setToolTip(f"{titles[name]} ({shortcuts[name]})")
 
 
@@ -86,6 +91,7 @@ class _RailItem(Focusable, QPushButton):
         super().__init__()
         self._icon = icon
         self._open = False
+        self._badge = (0, "", "accent")
         self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setAutoDefault(True)
@@ -95,6 +101,16 @@ class _RailItem(Focusable, QPushButton):
     def set_open(self, *, open_: bool) -> None:
         self._open = open_
         self.update()
+
+    def set_badge(self, count: int, words: str, tone: str) -> None:
+        if self._badge != (count, words, tone):
+            self._badge = (count, words, tone)
+            self.say()
+            self.update()
+
+    def say(self) -> None:
+        """The name, and what its badge says."""
+        self.setAccessibleName(", ".join(part for part in (self.text(), self._badge[1]) if part))
 
     def sizeHint(self) -> QSize:
         """A square, however long the name."""
@@ -116,9 +132,24 @@ class _RailItem(Focusable, QPushButton):
             box(painter, rect, RADIUS, fill=t.press if self.isDown() else t.hover)
         ink = t.text if self.isChecked() or self.underMouse() else t.muted
         icons.paint(painter, self._icon, QPoint(10, 10), icons.GRID, ink)
+        self._paint_badge(painter)
         if self._open:
             painter.setFont(ui_font(BODY_PX, SEMIBOLD if self.isChecked() else REGULAR))
             painter.setPen(color(ink))
             place = QRect(ITEM + 4, 0, self.width() - ITEM - 12, self.height())
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.text())
         painter.end()
+
+    def _paint_badge(self, painter: QPainter) -> None:
+        count, _, tone = self._badge
+        if not count:
+            return
+        t = tokens()
+        text = str(count) if count < 100 else "99"
+        font = ui_font(BADGE_PX, SEMIBOLD)
+        width = max(BADGE, QFontMetrics(font).horizontalAdvance(text) + 8)
+        place = QRectF(ITEM - 4 - width, 3, width, BADGE)
+        box(painter, place, BADGE / 2, fill=getattr(t, tone))
+        painter.setFont(font)
+        painter.setPen(color(t.on_accent if tone == "accent" else t.panel))
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)

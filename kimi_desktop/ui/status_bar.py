@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from kimi_desktop.backends.types import EngineStateChanged
 from kimi_desktop.base.events import Event
-from kimi_desktop.base.units import GIB, format_count, format_duration
+from kimi_desktop.base.units import GIB, format_count, format_duration, format_rate
 from kimi_desktop.chat.types import AnswerFinished, AnswerStats, TokensArrived
+from kimi_desktop.downloads.queue_types import (
+    DownloadProgressed,
+    DownloadsChanged,
+    DownloadState,
+)
 from kimi_desktop.monitor.types import GpuSample, Sample, SampleTaken
 from kimi_desktop.serve.types import ServeChanged, ServeState
+from kimi_desktop.ui import icons
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import USABLE
 from kimi_desktop.ui.language import language
@@ -28,6 +34,7 @@ from kimi_desktop.ui.widgets.painting import box, painter_on
 
 HEIGHT = 24
 PADDING = 12
+ICON = 16
 NONE = "–"
 
 
@@ -59,6 +66,8 @@ class StatusBar(Focusable, QPushButton):
         self._bridge = bridge
         self._stats: AnswerStats | None = None
         self._sample: Sample | None = None
+        self._fetching: dict[str, float] = {}
+        """Bytes per second of each download that is running."""
         self.setFixedHeight(HEIGHT)
         self.setAutoDefault(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -111,6 +120,14 @@ class StatusBar(Focusable, QPushButton):
             return self.tr("Endpoint failed")
         return self.tr("Endpoint off")
 
+    def downloading(self) -> Cell | None:
+        """How fast models come in; None while none does."""
+        if not self._fetching:
+            return None
+        rate = sum(self._fetching.values())
+        value, _, unit = format_rate(rate).partition(" ")
+        return Cell("", value, f" {unit}")
+
     def sizeHint(self) -> QSize:
         """As wide as the window."""
         return QSize(400, HEIGHT)
@@ -139,7 +156,7 @@ class StatusBar(Focusable, QPushButton):
         ground = t.press if self.isDown() else t.hover if self.underMouse() else t.panel
         painter.fillRect(self.rect(), color(ground))
         painter.fillRect(0, 0, self.width(), 1, color(t.line))
-        end = self._paint_endpoint(painter)
+        end = self._paint_download(painter, self._paint_endpoint(painter))
         x = 16
         for cell in self.cells():
             width = self._cell_width(cell)
@@ -217,10 +234,34 @@ class StatusBar(Focusable, QPushButton):
             box(painter, dot, 4, border=t.muted, width=1.5)
         return x
 
+    def _paint_download(self, painter: QPainter, end: int) -> int:
+        """Arrow and speed before the endpoint; returns where they begin."""
+        cell = self.downloading()
+        if cell is None:
+            return end
+        t = tokens()
+        x = end - PADDING
+        painter.fillRect(x, 5, 1, HEIGHT - 9, color(t.line))
+        x -= PADDING + self._cell_width(cell)
+        self._paint_cell(painter, cell, x)
+        x -= ICON + 6
+        icons.paint(painter, "download", QPoint(x, (HEIGHT - ICON) // 2), ICON, t.muted)
+        return x
+
     def _refresh(self) -> None:
         words = [cell.text for cell in self.cells()]
+        if (cell := self.downloading()) is not None:
+            words.append(self.tr("downloading {rate}").format(rate=cell.text))
         self.setAccessibleDescription(", ".join([*words, self.endpoint()]))
         self.update()
+
+    def _take_downloads(self) -> None:
+        downloads = self._bridge.services.downloads.downloads
+        self._fetching = {
+            one.id: one.bytes_per_s
+            for one in downloads
+            if one.state is DownloadState.DOWNLOADING and one.bytes_per_s >= 1
+        }
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, TokensArrived):
@@ -232,6 +273,8 @@ class StatusBar(Focusable, QPushButton):
         elif isinstance(event, EngineStateChanged):
             if event.status.state not in USABLE:
                 self._stats = None
+        elif isinstance(event, DownloadProgressed | DownloadsChanged):
+            self._take_downloads()
         elif not isinstance(event, ServeChanged):
             return
         self._refresh()

@@ -201,6 +201,11 @@ class ModelsPage(QWidget):
             self.tabs.add(view.limit)
         self._stack.setCurrentWidget(self.downloads)
 
+    def _show_model(self, model_id: str) -> None:
+        self.show_tab(LIBRARY)
+        if model_id:
+            self.library.table.select(model_id)
+
     def _show_folder(self, folder: Path) -> None:
         """The library, with the cursor on a model of a folder."""
         self.show_tab(LIBRARY)
@@ -305,6 +310,7 @@ class ModelsPage(QWidget):
         self.details.wanted.connect(self.act)
         self.details.chat_wanted.connect(self._bridge.navigation.open_chat)
         self._bridge.happened.connect(self._on_event)
+        self._bridge.navigation.library_wanted.connect(self._show_model)
         self._bridge.navigation.downloads_wanted.connect(lambda: self.show_tab(DOWNLOADS))
 
     def _on_event(self, event: Event) -> None:
