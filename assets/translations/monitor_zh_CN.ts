@@ -190,6 +190,10 @@
         <translation>导出 CSV</translation>
     </message>
     <message>
+        <source>All runs</source>
+        <translation>全部运行</translation>
+    </message>
+    <message>
         <source>Show folder</source>
         <translation>打开文件夹</translation>
     </message>
@@ -200,6 +204,10 @@
     <message>
         <source>The first sample arrives within a second.</source>
         <translation>第一份数据将在一秒内到达。</translation>
+    </message>
+    <message>
+        <source>No samples of this run were kept.</source>
+        <translation>没有保留这次运行的采样。</translation>
     </message>
     <message>
         <source>These settings are of another version.</source>
@@ -214,16 +222,16 @@
         <translation>{model} 已恢复自动规划。</translation>
     </message>
     <message>
-        <source>Export the samples of this session</source>
-        <translation>导出本次运行的监控数据</translation>
+        <source>Export the samples</source>
+        <translation>导出采样</translation>
+    </message>
+    <message>
+        <source>The samples are saved.</source>
+        <translation>采样已保存。</translation>
     </message>
     <message>
         <source>Table (*.csv)</source>
         <translation>表格 (*.csv)</translation>
-    </message>
-    <message>
-        <source>The samples of this session are saved.</source>
-        <translation>本次运行的监控数据已保存。</translation>
     </message>
     <message>
         <source>Engine: {state}</source>
@@ -282,6 +290,10 @@
     <message>
         <source>Start</source>
         <translation>启动</translation>
+    </message>
+    <message>
+        <source>Graphs of {run}</source>
+        <translation>{run} 的曲线</translation>
     </message>
     <message>
         <source>Forget {run}</source>

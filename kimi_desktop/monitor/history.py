@@ -58,8 +58,8 @@ class History:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._fine: deque[Sample] = deque(maxlen=FINE_MAX)
-        self._middle: deque[_Step] = deque(maxlen=MIDDLE_MAX)
-        self._session: list[_Step] = []
+        self._middle: deque[Stretch] = deque(maxlen=MIDDLE_MAX)
+        self._session: list[Stretch] = []
         self._session_step_s = SESSION_STEP_S
 
     def add(self, sample: Sample) -> None:
@@ -96,7 +96,7 @@ class History:
             since = self._fine[-1].at - seconds + EDGE_S
             if seconds <= FINE_MAX:
                 return tuple(sample for sample in self._fine if sample.at >= since)
-            steps: Iterable[_Step] = self._session
+            steps: Iterable[Stretch] = self._session
             if seconds <= MIDDLE_MAX * MIDDLE_STEP_S:
                 steps = self._middle
             return tuple(step.sample() for step in steps if step.at >= since)
@@ -147,10 +147,11 @@ class _Sums:
         return values
 
 
-class _Step:
+class Stretch:
     """A stretch of samples as one; ``at`` is the time of the newest."""
 
     def __init__(self, sample: Sample) -> None:
+        """It begins with ``sample``."""
         self.at = sample.at
         self._newest = sample
         self._phases = Counter([sample.phase])
@@ -160,11 +161,13 @@ class _Step:
         self._read(sample)
 
     def add(self, sample: Sample) -> None:
+        """One more, later than the others."""
         self._phases[sample.phase] += 1
         self._newest, self.at, self._merged = sample, sample.at, None
         self._read(sample)
 
-    def merge(self, later: _Step) -> None:
+    def merge(self, later: Stretch) -> None:
+        """A whole stretch more."""
         self._phases.update(later._phases)
         self._newest, self.at, self._merged = later._newest, later.at, None
         self._sums.merge(later._sums)
@@ -174,6 +177,7 @@ class _Step:
             self._gpus[index] = (gpu, joined)
 
     def shift(self, seconds: float) -> None:
+        """The clock was set."""
         self.at += seconds
         self._merged = None
 
@@ -205,19 +209,19 @@ class _Step:
         return busy[0][0] if busy else Phase.IDLE
 
 
-def _extend(steps: deque[_Step] | list[_Step], sample: Sample, step_s: float) -> None:
+def _extend(steps: deque[Stretch] | list[Stretch], sample: Sample, step_s: float) -> None:
     """Into the open step, or a new one when the sample lies beyond it."""
     if steps and sample.at // step_s == steps[-1].at // step_s:
         steps[-1].add(sample)
         return
     if steps:
         steps[-1].sample()  # made now, so that the reader (the window) need not
-    steps.append(_Step(sample))
+    steps.append(Stretch(sample))
 
 
-def _pairs(steps: Iterable[_Step], step_s: float) -> list[_Step]:
+def _pairs(steps: Iterable[Stretch], step_s: float) -> list[Stretch]:
     """Steps of half the length joined to those of ``step_s``."""
-    joined: list[_Step] = []
+    joined: list[Stretch] = []
     for step in steps:
         if joined and joined[-1].at // step_s == step.at // step_s:
             joined[-1].merge(step)

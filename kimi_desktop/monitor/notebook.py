@@ -27,6 +27,9 @@ from kimi_desktop.backends.types import (
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.monitor.export import export_csv
+from kimi_desktop.monitor.history import Row
+from kimi_desktop.monitor.run_samples import RunSamples
 from kimi_desktop.monitor.run_types import (
     Outcome,
     RunForecast,
@@ -39,6 +42,8 @@ from kimi_desktop.monitor.types import Sample, SampleTaken
 
 log = logging.getLogger(__name__)
 
+ROWS_AT_ONCE = 12
+"""A minute of five-second rows: one write for all of them."""
 PLAIN = LoadSettings(Path())
 
 
@@ -80,6 +85,7 @@ class Notebook:
         self._lock = threading.RLock()
         self._store: RunStore | None = None
         self._current: RunRecord | None = None
+        self._samples = RunSamples(0.0)
         self._turn = asyncio.Lock()
         self._is_closed = False
         self._leave_bus = bus.subscribe(self._on_event)
@@ -99,6 +105,17 @@ class Notebook:
     def delete(self, run_id: int) -> Operation[None]:
         """Forget a run."""
         return self._io.pool(self._delete, run_id)
+
+    def samples(self, run_id: int) -> Operation[tuple[Row, ...]]:
+        """What the machine did during a run, oldest first.
+
+        The run that goes on is a minute behind.
+        """
+        return self._io.pool(lambda: self._opened().samples(run_id))
+
+    def export_csv(self, run_id: int, file: Path) -> Operation[Path]:
+        """Write a run's samples. Ends with MonitorError when that is not possible."""
+        return self._io.pool(lambda: export_csv(self._opened().samples(run_id), file))
 
     def settings_of(self, run: RunRecord) -> LoadSettings | None:
         """Its load settings, as far as this version understands them; None when it does not."""
@@ -156,7 +173,7 @@ class Notebook:
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, SampleTaken):
-            self._take_peaks(event.sample)
+            self._take_sample(event.sample)
         elif isinstance(event, EngineStateChanged):
             status = event.status
             if status.state in (
@@ -218,6 +235,7 @@ class Notebook:
             outcome=Outcome.RUNNING,
         )
         self._current = replace(record, id=self._opened().add(record))
+        self._samples = RunSamples(started)
         self._bus.publish(RunsChanged())
 
     def _measure(self, **measures: Any) -> None:  # noqa: ANN401 - fields of the measures
@@ -229,11 +247,12 @@ class Notebook:
     def _end(self, outcome: Outcome, at: float | None = None) -> None:
         run, self._current = self._current, None
         if run is not None:
+            self._opened().add_samples(run.id, self._samples.take(to_the_end=True))
             ended = replace(run, outcome=outcome, ended_at=at or self._clock())
             self._opened().update(ended)
             self._bus.publish(RunsChanged())
 
-    def _take_peaks(self, sample: Sample) -> None:
+    def _take_sample(self, sample: Sample) -> None:
         held = {
             f"gpu:{gpu.index}": gpu.engine_vram_bytes
             for gpu in sample.gpus
@@ -243,13 +262,28 @@ class Notebook:
             held["host"] = sample.engine_rss_bytes
         with self._lock:
             run = self._current
-            if run is None or not held:
+            if run is None:
+                return
+            self._samples.add(sample)
+            if self._samples.waiting >= ROWS_AT_ONCE:
+                self._io.pool(self._keep_samples)
+            if not held:
                 return
             peaks = dict(run.measured.device_bytes)
             for device, size in held.items():
                 peaks[device] = max(peaks.get(device, 0), size)
             # On disk with the next answer or the end: a write a second would be for nothing.
             self._current = replace(run, measured=replace(run.measured, device_bytes=peaks))
+
+    def _keep_samples(self) -> None:
+        with self._lock:
+            if self._current is None or self._is_closed:
+                return
+            store, run, rows = self._opened(), self._current.id, self._samples.take()
+        try:  # without the lock: the next sample need not wait for the disk
+            store.add_samples(run, rows)
+        except sqlite3.Error:
+            log.exception("samples of a run could not be kept")
 
     def _opened(self) -> RunStore:
         with self._lock:

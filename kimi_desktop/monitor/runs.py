@@ -12,15 +12,18 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kimi_desktop.monitor.history import Row
+from kimi_desktop.monitor.run_samples import row_of, row_text
 from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunMeasures, RunRecord
 
 log = logging.getLogger(__name__)
 
-SCHEMA = 1
+SCHEMA = 2
+"""1 had no samples; the table is made when such a file is opened."""
 MOST_RUNS = 2_000
 """Older ones go, but for those that have a star or a note."""
 
@@ -42,6 +45,12 @@ CREATE TABLE IF NOT EXISTS runs (
     starred INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
+CREATE TABLE IF NOT EXISTS samples (
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    at REAL NOT NULL,
+    sample TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS samples_by_run ON samples (run_id, at);
 """
 _COLUMNS = (
     "id, started_at, ended_at, model_path, title, quantization, engine, settings, forecast, "
@@ -106,6 +115,24 @@ class RunStore:
         """Forget it."""
         self._change("DELETE FROM runs WHERE id = ?", run_id)
 
+    def add_samples(self, run_id: int, rows: Sequence[Row]) -> None:
+        """What the machine did during a run, later than what is there; nothing for a lost run."""
+        with self._lock, self._db:
+            if self._db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
+                self._db.executemany(
+                    "INSERT INTO samples (run_id, at, sample) VALUES (?, ?, ?)",
+                    [(run_id, row.sample.at, row_text(row)) for row in rows],
+                )
+
+    def samples(self, run_id: int) -> tuple[Row, ...]:
+        """All of a run, oldest first."""
+        with self._lock:
+            found = self._db.execute(
+                "SELECT sample FROM samples WHERE run_id = ? ORDER BY at", (run_id,)
+            ).fetchall()
+        rows = (row_of(text) for (text,) in found)
+        return tuple(row for row in rows if row is not None)
+
     def get(self, run_id: int) -> RunRecord | None:
         """One run."""
         with self._lock:
@@ -144,6 +171,7 @@ def _connected(file: Path) -> sqlite3.Connection:
     db = sqlite3.connect(file, check_same_thread=False, timeout=2.0)
     try:
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA foreign_keys = ON")
         _check_version(db)
         with db:
             db.executescript(_TABLE)

@@ -41,6 +41,7 @@ from kimi_desktop.downloads.types import DownloadSpec
 from kimi_desktop.downloads.verify.types import VerifyReport
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_types import RunRecord
 from kimi_desktop.monitor.types import Mark, Sample
 from kimi_desktop.planner.offer_types import (
@@ -490,6 +491,12 @@ class MonitorService(Protocol):
 
 class RunService(Protocol):
     """The run notebook. Publishes RunsChanged."""
+
+    def samples(self, run_id: int) -> Operation[tuple[Row, ...]]:
+        """What the machine did during a run, oldest first."""
+
+    def export_csv(self, run_id: int, file: Path) -> Operation[Path]:
+        """Write a run's samples."""
 
     def runs(self, limit: int = 200) -> Operation[tuple[RunRecord, ...]]:
         """The newest first."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.notebook import settings_from
 from kimi_desktop.monitor.run_types import RunRecord, RunsChanged
 from tests.support.scripted_desk import Desk
@@ -20,11 +21,18 @@ class ScriptedNotebook:
         self._desk = desk
         self._bus = bus
         self.rows: tuple[RunRecord, ...] = ()
+        self.kept: dict[int, tuple[Row, ...]] = {}
 
     def set_rows(self, *rows: RunRecord) -> None:
         """The newest first."""
         self.rows = rows
         self._bus.publish(RunsChanged())
+
+    def samples(self, run_id: int) -> Operation[tuple[Row, ...]]:
+        return self._desk.operation("notebook.samples", self.kept.get(run_id, ()), run_id)
+
+    def export_csv(self, run_id: int, file: Path) -> Operation[Path]:
+        return self._desk.operation("notebook.export_csv", file, run_id)
 
     def runs(self, limit: int = 200) -> Operation[tuple[RunRecord, ...]]:
         return self._desk.operation("notebook.runs", self.rows[:limit])

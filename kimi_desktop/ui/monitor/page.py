@@ -19,14 +19,16 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.units import HOUR_S, MINUTE_S
 from kimi_desktop.machine.types import MachineProbed
+from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_types import RunRecord
-from kimi_desktop.monitor.types import SampleTaken
+from kimi_desktop.monitor.types import Sample, SampleTaken
 from kimi_desktop.serve.types import ServeChanged
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import USABLE, state_word
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.monitor.board import RIGHT, GraphBoard
 from kimi_desktop.ui.monitor.reader import Reader
+from kimi_desktop.ui.monitor.run_words import moment
 from kimi_desktop.ui.monitor.runs_view import RunsView
 from kimi_desktop.ui.monitor.time_axis import PhaseLegend
 from kimi_desktop.ui.widgets.button import Button
@@ -53,11 +55,17 @@ class MonitorPage(QWidget):
         self._bridge = bridge
         self._dialog: QFileDialog | None = None
         self._saved_folder = ""
+        self._run: RunRecord | None = None
+        """Whose graphs are shown; None = the live ones."""
+        self._run_samples: tuple[Sample, ...] = ()
         self._header = PageHeader()
         self._legend = PhaseLegend()
         self.view = Segmented(small=True)
         self.span = Segmented(small=True)
         self.export_button = Button(icon="download", small=True)
+        self.back_button = Button(icon="chevron-left", small=True)
+        self._header.add(self.back_button)
+        self.back_button.hide()
         for control in (self.view, self._legend, self.span, self.export_button):
             self._header.add(control)
         self.saved_bar = MessageBar("ok")
@@ -88,13 +96,18 @@ class MonitorPage(QWidget):
         layout.addWidget(self.runs, 1)
         self.saved_bar.hide()
         self.error_bar.hide()
+        self._connect()
+        bridge.happened.connect(self._on_event)
+        self.retranslate()
+
+    def _connect(self) -> None:
         self.view.chosen.connect(lambda _key: self._show_view())
         self.runs.start_wanted.connect(self._start_again)
         self.runs.star_wanted.connect(self._make_own)
+        self.runs.graphs_wanted.connect(self._open_run)
+        self.back_button.clicked.connect(self._show_view)
         self.span.chosen.connect(self._on_span_chosen)
         self.export_button.clicked.connect(self.ask_for_file)
-        bridge.happened.connect(self._on_event)
-        self.retranslate()
 
     def retranslate(self) -> None:
         """Set the words."""
@@ -110,6 +123,7 @@ class MonitorPage(QWidget):
             )
         )
         self.export_button.setText(self.tr("Export CSV"))
+        self.back_button.setText(self.tr("All runs"))
         self._show_folder.setText(self.tr("Show folder"))
         self._retry.setText(self.tr("Choose another place"))
         self.empty.set_texts(self.tr("The first sample arrives within a second."), "")
@@ -138,8 +152,21 @@ class MonitorPage(QWidget):
         if not self.isVisible():
             return
         self._show_note()
-        if self.view.key() == RUNS:
-            return
+        if self._run is not None:
+            self._draw_run()
+        elif self.view.key() == LIVE:
+            self._draw_live()
+
+    def _draw_run(self) -> None:
+        """The whole of a run; redrawn with the language, the theme and the size."""
+        samples = self._run_samples
+        if samples:
+            reader = Reader(language(), None)
+            start = samples[0].at
+            end = max(samples[-1].at, start + SHORTEST_S)
+            self.board.show_samples(samples, samples[-1], (start, end), reader)
+
+    def _draw_live(self) -> None:
         span_s = SPANS_S[self.span.key()]
         samples = self._bridge.services.monitor.history(span_s + LEAD_S)
         self.board.setVisible(bool(samples))
@@ -159,6 +186,9 @@ class MonitorPage(QWidget):
 
     def _show_view(self) -> None:
         """The live graphs, or the notebook."""
+        self._run, self._run_samples = None, ()
+        self.back_button.hide()
+        self.view.show()
         live = self.view.key() == LIVE
         for part in (self._legend, self.span, self.export_button):
             part.setVisible(live)
@@ -167,6 +197,25 @@ class MonitorPage(QWidget):
         self.runs.setVisible(not live)
         self.board.clear_cursor()
         self.refresh()
+
+    def _open_run(self, run: RunRecord) -> None:
+        """The graphs of a run of the notebook, in place of the list."""
+
+        def show(rows: tuple[Row, ...]) -> None:
+            if not rows:
+                self._bridge.navigation.tell(self.tr("No samples of this run were kept."))
+                return
+            self._run, self._run_samples = run, tuple(row.sample for row in rows)
+            self.runs.hide()
+            self.view.hide()
+            for part in (self.back_button, self._legend, self.export_button, self.board):
+                part.show()
+            self.export_button.setEnabled(True)
+            self.refresh()
+
+        self._bridge.watch(
+            self._bridge.services.notebook.samples(run.id), show, self._bridge.navigation.report
+        )
 
     def _start_again(self, run: RunRecord) -> None:
         settings = self._bridge.services.notebook.settings_of(run)
@@ -203,7 +252,7 @@ class MonitorPage(QWidget):
             return
         folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
         name = time.strftime("kimi-desktop-%Y-%m-%d-%H%M.csv")
-        dialog = QFileDialog(self, self.tr("Export the samples of this session"))
+        dialog = QFileDialog(self, self.tr("Export the samples"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(self.tr("Table (*.csv)"))
         dialog.setDefaultSuffix("csv")
@@ -219,7 +268,11 @@ class MonitorPage(QWidget):
         self.saved_bar.hide()
         self.error_bar.hide()
         self.export_button.setEnabled(False)
-        operation = self._bridge.services.monitor.export_csv(file)
+        services = self._bridge.services
+        if self._run is not None:
+            operation = services.notebook.export_csv(self._run.id, file)
+        else:
+            operation = services.monitor.export_csv(file)
         self._bridge.watch(operation, self._on_exported, self._on_export_failed)
 
     def _on_dialog_closed(self, _result: int) -> None:
@@ -230,7 +283,7 @@ class MonitorPage(QWidget):
     def _on_exported(self, file: Path) -> None:
         self.export_button.setEnabled(True)
         self._saved_folder = str(file.parent)
-        self.saved_bar.show_message(self.tr("The samples of this session are saved."), str(file))
+        self.saved_bar.show_message(self.tr("The samples are saved."), str(file))
         self.saved_bar.show()
 
     def _on_export_failed(self, error: BaseException) -> None:
@@ -245,7 +298,8 @@ class MonitorPage(QWidget):
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, SampleTaken | MachineProbed):
-            self.refresh()
+            if self._run is None:
+                self.refresh()
         elif isinstance(event, EngineStateChanged | ServeChanged):
             self._show_note()
 
@@ -257,6 +311,10 @@ class MonitorPage(QWidget):
         """Requests of the window and of the gateway; what the slots cannot take waits."""
         services = self._bridge.services
         status = services.engine.status
+        if self._run is not None:
+            what = f"{self._run.title} {self._run.quantization}".strip()
+            self._header.set_note(f"{what} · {moment(self._run)}")
+            return
         if status.state not in USABLE:
             self._header.set_note(self.tr("Engine: {state}").format(state=state_word(status)))
             return

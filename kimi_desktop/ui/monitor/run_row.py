@@ -32,6 +32,7 @@ class RunRow(QWidget):
     starred = Signal(int, bool)
     noted = Signal(int, str)
     again_wanted = Signal(int)
+    graphs_wanted = Signal(int)
     deletion_wanted = Signal(int)
 
     def __init__(self, run: RunRecord, parent: QWidget | None = None) -> None:
@@ -43,6 +44,7 @@ class RunRow(QWidget):
         self.note = Field(small=True)
         self.note.setText(run.note)
         self.again = Button(small=True, icon="play")
+        self.graphs = IconButton("monitor")
         self.delete = IconButton("trash")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -56,6 +58,7 @@ class RunRow(QWidget):
         line.addLayout(_pair(decode_words(run), forecast_words(run), SPEED_PX, _tone(run)))
         line.addLayout(_pair(load_words(run), self.tr("load"), LOAD_PX))
         line.addWidget(self.note)
+        line.addWidget(self.graphs)
         line.addWidget(self.again)
         line.addWidget(self.delete)
         layout.addLayout(line)
@@ -66,6 +69,7 @@ class RunRow(QWidget):
         self.star.clicked.connect(lambda on: self.starred.emit(run.id, on))
         self.note.editingFinished.connect(self._on_noted)
         self.again.clicked.connect(lambda: self.again_wanted.emit(run.id))
+        self.graphs.clicked.connect(lambda: self.graphs_wanted.emit(run.id))
         self.delete.clicked.connect(lambda: self.deletion_wanted.emit(run.id))
         self._name_all()
 
@@ -96,6 +100,7 @@ class RunRow(QWidget):
         self.note.setPlaceholderText(self.tr("Note"))
         self.again.setText(self.tr("Start"))
         self.again.setAccessibleDescription(what)
+        self.graphs.set_label(self.tr("Graphs of {run}").format(run=what))
         self.delete.set_label(self.tr("Forget {run}").format(run=what))
 
     def _on_noted(self) -> None:

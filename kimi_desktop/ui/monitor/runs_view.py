@@ -32,6 +32,7 @@ class RunsView(QWidget):
 
     start_wanted = Signal(object)
     star_wanted = Signal(object, bool)
+    graphs_wanted = Signal(object)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -109,6 +110,7 @@ class RunsView(QWidget):
             row.noted.connect(lambda number, text: notebook.annotate(number, note=text))
             row.starred.connect(self._on_starred)
             row.again_wanted.connect(self._on_again)
+            row.graphs_wanted.connect(self._on_graphs)
             row.deletion_wanted.connect(notebook.delete)
             self._list.addWidget(row)
         self._page.setVisible(bool(self._runs))
@@ -121,6 +123,10 @@ class RunsView(QWidget):
     def _on_again(self, number: int) -> None:
         if (run := self._run(number)) is not None:
             self.start_wanted.emit(run)
+
+    def _on_graphs(self, number: int) -> None:
+        if (run := self._run(number)) is not None:
+            self.graphs_wanted.emit(run)
 
     def _on_starred(self, number: int, on: bool) -> None:
         self._bridge.services.notebook.annotate(number, starred=on)

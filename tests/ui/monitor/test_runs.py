@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_types import Outcome
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.monitor.page import MonitorPage
@@ -117,3 +118,22 @@ def test_words_of_outcomes(qapp, services):
         assert "专家层" in settings_words(run)
     finally:
         switch.choose(LanguageChoice.EN)
+
+
+def test_the_graphs_of_a_run_and_back(qtbot, page, services, bridge, tmp_path):
+    row = page.runs.rows()[1]
+    with qtbot.waitSignal(bridge.navigation.note_made):
+        row.graphs.click()
+    assert page.runs.isVisible()  # none were kept of it
+    samples = data.session(data.two_gpu_box(), seconds=60)
+    services.notebook.kept[row.run.id] = tuple(Row(one, 1.0) for one in samples)
+    row.graphs.click()
+    qtbot.waitUntil(page.board.isVisible)
+    assert not page.runs.isVisible()
+    assert len(page.board.rows) > 3
+    page.export_to(tmp_path / "run.csv")
+    qtbot.waitUntil(page.saved_bar.isVisible)
+    assert ("notebook.export_csv", (row.run.id,)) in services.desk.calls
+    page.back_button.click()
+    assert page.runs.isVisible()
+    assert not page.board.isVisible()

@@ -178,3 +178,17 @@ def test_settings_come_back_from_json(settings: LoadSettings) -> None:
 @pytest.mark.parametrize("kept", [{"of_tomorrow": 1}, {"load_mode": "dream"}])
 def test_settings_of_another_version_are_not_guessed(kept: dict[str, object]) -> None:
     assert settings_from(Path("/x"), kept) is None
+
+
+def test_what_the_machine_did_is_kept_with_the_run(desk: Desk, tmp_path: Path) -> None:
+    desk.move(EngineState.LOADING)
+    desk.wait(lambda run: run.outcome is Outcome.RUNNING)
+    for second in range(100):
+        desk.bus.publish(SampleTaken(sample(100.0 + second, tokens_per_s=7.0)))
+    desk.move(EngineState.STOPPED)
+    run = desk.wait(lambda run: run.outcome is Outcome.STOPPED)
+    rows = desk.book.samples(run.id).result(10)
+    assert len(rows) == 20
+    assert {row.sample.tokens_per_s for row in rows} == {7.0}
+    file = desk.book.export_csv(run.id, tmp_path / "run.csv").result(10)
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 21
