@@ -9,6 +9,7 @@ import asyncio
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -108,7 +109,8 @@ class Prober:
 
         Raises:
             BackendError: ENGINE_NOT_FOUND, ENGINE_NOT_EXECUTABLE, ENGINE_WRONG_CPU, or
-                ENGINE_START_FAILED when it prints no help.
+                ENGINE_MISSING_LIBRARY, ENGINE_OLD_SYSTEM, or ENGINE_START_FAILED when it prints
+                no help.
         """
         try:
             identity = _identity(binary)
@@ -130,6 +132,32 @@ def not_startable(program: Path, error: OSError) -> BackendError:
 def _identity(binary: Path) -> tuple[str, int, int]:
     facts = binary.stat()
     return str(binary), facts.st_mtime_ns, facts.st_size
+
+
+_MISSING = re.compile(
+    r"error while loading shared libraries: (\S+?):"  # Linux
+    r"|Library not loaded: (\S+)"  # macOS
+)
+_OLD_SYSTEM = re.compile(r"version [`'](GLIBC\w*_[\d.]+)' not found")
+MISSING_DLL_EXITS = frozenset({0xC0000135, 0xC0000135 - 2**32})
+"""STATUS_DLL_NOT_FOUND; Windows does not say which."""
+
+
+def missing_library(text: str) -> str | None:
+    """The library that a program could not load, as the system's loader tells it."""
+    match = _MISSING.search(text)
+    return (match[1] or match[2]) if match else None
+
+
+def _check_loads(binary: Path, text: str, code: int | None) -> None:
+    """Raise what the system's loader says."""
+    if match := _OLD_SYSTEM.search(text):
+        params = {"path": str(binary), "library": match[1]}
+        raise BackendError(ErrorCode.ENGINE_OLD_SYSTEM, params)
+    library = missing_library(text) or ("DLL" if code in MISSING_DLL_EXITS else None)
+    if library is not None:
+        params = {"path": str(binary), "library": library}
+        raise BackendError(ErrorCode.ENGINE_MISSING_LIBRARY, params)
 
 
 async def _ask(binary: Path) -> EngineBuild:
@@ -174,4 +202,7 @@ async def _output(binary: Path, flag: str) -> str:
             await process.wait()
     if process.returncode in WRONG_CPU_EXITS:
         raise BackendError(ErrorCode.ENGINE_WRONG_CPU, {"path": str(binary)})
-    return output.decode("utf-8", "replace")
+    text = output.decode("utf-8", "replace")
+    if process.returncode:
+        _check_loads(binary, text, process.returncode)
+    return text

@@ -160,6 +160,17 @@ class ErrorCode(StrEnum):
     ENGINE_NO_PLAN = "engine.no_plan"
     ENGINE_NEEDS_CONSENT = "engine.needs_consent"
 
+    ENGINE_MISSING_LIBRARY = "engine.missing_library"
+    ENGINE_OLD_SYSTEM = "engine.old_system"
+
+    # official builds of engines
+    BUILD_NONE_HERE = "builds.none_here"
+    BUILD_NO_RELEASE = "builds.no_release"
+    BUILD_NO_CHECKSUM = "builds.no_checksum"
+    BUILD_BAD_ARCHIVE = "builds.bad_archive"
+    BUILD_UNKNOWN = "builds.unknown"
+    BUILD_IN_USE = "builds.in_use"
+
     # chat
     CHAT_NO_ENGINE = "chat.no_engine"
     CHAT_CONNECTION_LOST = "chat.connection_lost"

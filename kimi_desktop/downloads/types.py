@@ -17,6 +17,8 @@ class HubKind(StrEnum):
 
     HUGGINGFACE = "huggingface"
     MODELSCOPE = "modelscope"
+    GITHUB = "github"
+    """Archives of a release: the revision is its tag. No hub of models."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from kimi_desktop.base.errors import KimiError, Param
 from kimi_desktop.base.messages import (
+    builds,
     causes,
     chat,
     cli,
@@ -46,6 +47,7 @@ class Language(StrEnum):
 
 
 TOPICS: Mapping[str, Mapping[str, Text]] = {
+    "builds": builds.TEXTS,
     "cause": causes.TEXTS,
     "chat": chat.TEXTS,
     "cli": cli.TEXTS,

@@ -124,6 +124,22 @@ TEXTS = {
         "Choose a build for this processor, or the built-in engine, which runs on all of them.",
         "请选择适合本机 CPU 的版本，或使用可在各种 CPU 上运行的内置引擎。",
     ),
+    "engine.missing_library": Text(
+        "{path} needs a library that is not on this computer: {library}.",
+        "{path} 需要本机上没有的库：{library}。",
+    ),
+    "engine.missing_library.next": Text(
+        "Install it with the system’s packages, or choose another build (Vulkan, CPU).",
+        "请通过系统软件包安装它，或选择其他版本（Vulkan、CPU）。",
+    ),
+    "engine.old_system": Text(
+        "{path} is built for a newer system than this one: it asks for {library}.",
+        "{path} 是为更新的系统编译的：它需要 {library}。",
+    ),
+    "engine.old_system.next": Text(
+        "Choose an older version of it, build llama.cpp on this computer, or use the built-in one.",
+        "请选择较旧的版本、在本机编译 llama.cpp，或使用内置引擎。",
+    ),
     "engine.port_taken": Text(
         "The engine could not listen, because another program holds its address: {detail}",
         "引擎无法监听，地址已被其他程序占用：{detail}",

@@ -18,6 +18,8 @@ def file_url(source: Source) -> str:
         base = f"{source.endpoint}/api/v1/models/{source.repo}/repo"
         return f"{base}?Revision={revision}&FilePath={path}"
     path = urllib.parse.quote(source.path)
+    if source.kind is HubKind.GITHUB:
+        return f"{source.endpoint}/{source.repo}/releases/download/{revision}/{path}"
     return f"{source.endpoint}/{source.repo}/resolve/{revision}/{path}"
 
 

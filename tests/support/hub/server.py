@@ -82,14 +82,14 @@ class LocalHub:
         self.repos.insert(0, Repo.of(self.repo, self.first_files))
         self.closing = threading.Event()
         self.endpoints: dict[str, str] = {}
-        self._servers: list[_Server] = []
+        self._servers: list[OriginServer] = []
         self._used: dict[tuple[str, str], int] = {}
         self._window_began = time.monotonic()
         self._lock = threading.Lock()
 
     def __enter__(self) -> LocalHub:
         for name, handler in _ORIGINS:
-            server = _Server(name, handler, self)
+            server = OriginServer(name, handler, self)
             self._servers.append(server)
             self.endpoints[handler.origin] = server.endpoint
         return self
@@ -235,7 +235,7 @@ class _Listener(ThreadingHTTPServer):
         """Clients hang up; that is part of the game."""
 
 
-class _Server:
+class OriginServer:
     """One origin: starts, stops and starts again on the same port."""
 
     def __init__(self, name: str, handler: Any, hub: LocalHub) -> None:

@@ -1,0 +1,1 @@
+"""Official llama.cpp builds: found, fetched, proven, unpacked, kept side by side."""
