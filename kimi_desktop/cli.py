@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kimi_desktop.downloads.remote_models import RemoteModels
 
 INTERRUPTED = 130
+ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
 
 Run = Callable[[argparse.Namespace, AppPaths, Language], int]
 """A verb: what was asked, the profile, the language of the texts; returns the exit code."""
@@ -109,6 +110,12 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
     plan.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
     _add_files(verb, say)
+    engine = verb("engine", _engine)
+    engine.add_argument(
+        "action", choices=ENGINE_ACTIONS, metavar="ACTION", help=say("engine.action")
+    )
+    engine.add_argument("name", nargs="?", default="", metavar="NAME", help=say("engine.name"))
+    engine.add_argument("--build", metavar="KIND", help=say("engine.build"))
     diagnose = verb("diagnose", _diagnose)
     diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
     chat = verb("chat", _chat)
@@ -411,6 +418,15 @@ def _import(options: argparse.Namespace, paths: AppPaths, language: Language) ->
         list_places(language, json_output=options.json)
     else:
         import_path(options.path, folder, language, json_output=options.json)
+    return 0
+
+
+def _engine(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.downloads.engine_builds.terminal import EngineVerb  # noqa: PLC0415
+
+    _log(paths)
+    with EngineVerb(paths, language, json_output=options.json) as verb:
+        verb.run(options.action, options.name, options.build)
     return 0
 
 

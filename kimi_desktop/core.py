@@ -37,6 +37,8 @@ from kimi_desktop.diagnosis.service import Diagnoses
 from kimi_desktop.diagnosis.types import FailureRead, SlownessSeen
 from kimi_desktop.diagnosis.watcher import Surroundings, Watcher
 from kimi_desktop.downloads.discover import Discover
+from kimi_desktop.downloads.engine_builds.service import EngineBuilds
+from kimi_desktop.downloads.engine_builds.types import BuildsChanged
 from kimi_desktop.downloads.first_chat import FirstChat, prepare_first_chat
 from kimi_desktop.downloads.header_verdict import header_verdict
 from kimi_desktop.downloads.hubs.accounts import Accounts
@@ -196,6 +198,14 @@ class Core:
             checker=self._check_exactly,
             factors=self.learned.factors,
         )
+        self.builds = EngineBuilds(
+            self.io,
+            self.bus,
+            self.store,
+            paths.engine_builds_folder,
+            self.downloads,
+            in_use=self._is_running,
+        )
         self.plans = self.engine.plans
         self.checks = EngineChecks(
             self.io, build=self.engine.chosen_build, catalogue=shipped_catalogue
@@ -310,6 +320,14 @@ class Core:
             return False
         return status.settings.model_path == model.path
 
+    def _is_running(self, program: Path) -> bool:
+        """The engine is this llama-server."""
+        status = self.engine.status
+        idle = (EngineState.STOPPED, EngineState.FAILED)
+        return status.state not in idle and (
+            status.settings is not None and status.settings.binary == program
+        )
+
     def _has_gpu_engine(self) -> bool:
         """What a start would start uses the GPUs."""
         binary = find_llama_server(self.store.settings.engine.llama_server)
@@ -341,6 +359,8 @@ class Core:
         elif isinstance(event, DownloadFinished):
             if event.status.state is DownloadState.READY:
                 self.models.scan()
+        elif isinstance(event, BuildsChanged):
+            self.engine.prepare()  # ask the chosen one what it can do
         elif isinstance(event, FailureRead):
             best = event.reading.diagnosis.cause
             self.monitor.note_mark(best.cause if best is not None else "unknown")

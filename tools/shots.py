@@ -74,6 +74,8 @@ from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
 from tests.support import scripted_data  # noqa: E402
 from tests.support.scripted_downloads import bad_report, busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_imports import FOUND  # noqa: E402
+from tests.support.scripted_builds import installed_build  # noqa: E402
+from tests.support.scripted_downloads import busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
 from tools.component_sheet import ComponentSheet  # noqa: E402
 
@@ -368,6 +370,20 @@ def shoot_hubs(studio: Studio, look: Look) -> None:
         studio.take(window, "settings-hubs", look)
 
 
+def shoot_builds(studio: Studio, look: Look) -> None:
+    """Settings: official llama.cpp builds, one in use, another one offered."""
+    if not studio.wants("settings-builds"):
+        return
+    services = lived_in(studio.home(), zh=look.chinese)
+    blind = installed_build("b11400", devices=(), lacking="libvulkan.so.1")
+    services.builds.set_builds(installed_build(in_use=True), blind)
+    services.builds.builds = (installed_build(in_use=True), blind)
+    with studio.window(services, look) as (window, bridge):
+        bridge.navigation.open_settings("builds")
+        studio.settle()
+        studio.take(window, "settings-builds", look)
+
+
 def _eight_gpus() -> Machine:
     """A server with unequal cards, one of them too small to help."""
     box = scripted_data.two_gpu_box()
@@ -553,6 +569,7 @@ def main(wanted: list[str]) -> int:
         shoot_download_sheet(studio, look)
         shoot_import(studio, look)
         shoot_hubs(studio, look)
+        shoot_builds(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

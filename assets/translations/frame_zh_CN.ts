@@ -389,6 +389,41 @@
     </message>
 </context>
 <context>
+    <name>GetBuild</name>
+    <message>
+        <source>Get an official build</source>
+        <translation>获取官方版本</translation>
+    </message>
+    <message>
+        <source>llama.cpp for your GPUs. The place of its releases is asked when you press.</source>
+        <translation>适合您 GPU 的 llama.cpp。点击后才会查询其发布站点。</translation>
+    </message>
+    <message>
+        <source>Looking</source>
+        <translation>正在查询</translation>
+    </message>
+    <message>
+        <source>See what fits</source>
+        <translation>查看适用版本</translation>
+    </message>
+    <message>
+        <source>Kind of build</source>
+        <translation>版本类型</translation>
+    </message>
+    <message>
+        <source>Download and use</source>
+        <translation>下载并使用</translation>
+    </message>
+    <message>
+        <source>{version} · {size} · licence {licence} · from {host}</source>
+        <translation>{version} · {size} · 许可证 {licence} · 来自 {host}</translation>
+    </message>
+    <message>
+        <source>{build} is used when the engine is started the next time.</source>
+        <translation>下次启动引擎时将使用 {build}。</translation>
+    </message>
+</context>
+<context>
     <name>Leftovers</name>
     <message>
         <source>An engine of an earlier run is still running.</source>

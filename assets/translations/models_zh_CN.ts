@@ -280,8 +280,12 @@
         <translation>这些数字按使用 GPU 计算，而当前选择的引擎不使用 GPU。</translation>
     </message>
     <message>
-        <source>Choose a llama-server built for them in Settings to get this speed.</source>
-        <translation>要达到这样的速度，请在“设置”中选择支持 GPU 的 llama-server。</translation>
+        <source>Get a llama.cpp built for them, or choose one of yours, to get this speed.</source>
+        <translation>要达到此速度，请获取支持 GPU 的 llama.cpp，或选择自己的版本。</translation>
+    </message>
+    <message>
+        <source>Get one</source>
+        <translation>获取</translation>
     </message>
     <message>
         <source>Asking the hub for “{words}”</source>

@@ -25,6 +25,36 @@
     </message>
 </context>
 <context>
+    <name>BuildRow</name>
+    <message>
+        <source>In use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>使用</translation>
+    </message>
+    <message>
+        <source>Use {build}</source>
+        <translation>使用 {build}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Remove {build}</source>
+        <translation>删除 {build}</translation>
+    </message>
+</context>
+<context>
+    <name>BuildsCard</name>
+    <message>
+        <source>Used when the engine is started the next time.</source>
+        <translation>下次启动引擎时生效。</translation>
+    </message>
+</context>
+<context>
     <name>DataCard</name>
     <message>
         <source>Chats and models</source>
@@ -212,6 +242,10 @@
     <message>
         <source>Engine</source>
         <translation>引擎</translation>
+    </message>
+    <message>
+        <source>llama.cpp builds</source>
+        <translation>llama.cpp 版本</translation>
     </message>
     <message>
         <source>Model hubs</source>

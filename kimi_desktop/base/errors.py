@@ -168,6 +168,7 @@ class ErrorCode(StrEnum):
     BUILD_NO_RELEASE = "builds.no_release"
     BUILD_NO_CHECKSUM = "builds.no_checksum"
     BUILD_BAD_ARCHIVE = "builds.bad_archive"
+    BUILD_NO_SUCH_KIND = "builds.no_such_kind"
     BUILD_UNKNOWN = "builds.unknown"
     BUILD_IN_USE = "builds.in_use"
 

@@ -82,6 +82,11 @@ class AppPaths:
         return self.data / "downloads.sqlite3"
 
     @property
+    def engine_builds_folder(self) -> Path:
+        """Official llama.cpp builds that were fetched."""
+        return self.data / "engines" / "llama.cpp"
+
+    @property
     def default_models_folder(self) -> Path:
         """Where models go until the user chooses another folder."""
         return self.data / "models"

@@ -6,12 +6,14 @@ Pool thread; opens NVML for itself and closes it again (its opens are counted).
 from __future__ import annotations
 
 import ctypes.util
+import importlib
 import platform
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kimi_desktop.machine.linux_files import read_text
 from kimi_desktop.machine.nvml import InstalledNvml, Nvml, NvmlFailure
@@ -22,9 +24,7 @@ VULKAN_LIBRARIES = {"windows": "vulkan-1", "linux": "vulkan"}
 
 _SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 _ARCHES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
-_DISPLAY_ADAPTERS = (
-    r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
-)
+_DISPLAY_ADAPTERS = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +101,11 @@ def _linux_makers(root: Path) -> set[str]:
 
 
 def _windows_makers() -> set[str]:
-    if sys.platform != "win32":
-        return set()
-    import winreg  # noqa: PLC0415 - only there
-
+    winreg: Any = importlib.import_module("winreg")
     found: set[str] = set()
     for number in range(16):
-        with (
-            suppress(OSError),
-            winreg.OpenKey(
-                winreg.HKEY_LOCAL_MACHINE, rf"{_DISPLAY_ADAPTERS}\{number:04d}"
-            ) as key,
-        ):
+        path = rf"{_DISPLAY_ADAPTERS}\{number:04d}"
+        with suppress(OSError), winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path) as key:
             text = str(winreg.QueryValueEx(key, "MatchingDeviceId")[0]).lower()
             found |= {name for vendor, name in MAKERS.items() if f"ven_{vendor[2:]}" in text}
     return found

@@ -33,6 +33,7 @@ from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.chat.types import ChatSummary, Message
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
 from kimi_desktop.downloads.discover_types import SearchRow
+from kimi_desktop.downloads.engine_builds.types import BuildOffer, BuildOffers, InstalledBuild
 from kimi_desktop.downloads.hubs.account_types import HubAccount, HubAccounts
 from kimi_desktop.downloads.imports.types import FoundModel, ImportedModel
 from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed, Space
@@ -182,6 +183,25 @@ class HubService(Protocol):
 
     def set_endpoint(self, address: str) -> Operation[HubAccounts]:
         """The hub to ask first; "" = the usual order. Fails with HUB_BAD_ADDRESS."""
+
+
+class EngineBuildService(Protocol):
+    """Official llama.cpp builds. Publishes BuildProgressed and BuildsChanged."""
+
+    def installed(self) -> Operation[tuple[InstalledBuild, ...]]:
+        """Those that are here, the newest first."""
+
+    def look(self, tag: str = "") -> Operation[BuildOffers]:
+        """What the newest release has for this computer (needs a network)."""
+
+    def install(self, offer: BuildOffer) -> Operation[InstalledBuild]:
+        """Fetch, prove, unpack, try and use it; cancelled, it keeps what came."""
+
+    def use(self, build_id: str) -> Operation[InstalledBuild | None]:
+        """Start engines with this one from now on; "" = the embedded one."""
+
+    def remove(self, build_id: str) -> Operation[None]:
+        """Delete one; fails with BUILD_IN_USE while the engine runs it."""
 
 
 class DiscoverService(Protocol):
@@ -575,6 +595,10 @@ class Services(Protocol):
     @property
     def hubs(self) -> HubService:
         """Accounts on model hubs."""
+
+    @property
+    def builds(self) -> EngineBuildService:
+        """Official builds of the engine."""
 
     @property
     def discover(self) -> DiscoverService:

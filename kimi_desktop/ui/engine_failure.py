@@ -41,6 +41,8 @@ OTHER_BINARY = frozenset(
         ErrorCode.ENGINE_NOT_FOUND,
         ErrorCode.ENGINE_NOT_EXECUTABLE,
         ErrorCode.ENGINE_WRONG_CPU,
+        ErrorCode.ENGINE_MISSING_LIBRARY,
+        ErrorCode.ENGINE_OLD_SYSTEM,
         ErrorCode.ENGINE_BAD_ARGUMENT,
     }
 )

@@ -81,7 +81,7 @@ class Navigation(QObject):
         self.library_wanted.emit(model_id)
 
     def open_settings(self, section: str) -> None:
-        """Show a section of the Settings page: "hubs"."""
+        """Show a section of the Settings page: "hubs", "builds"."""
         self.page_wanted.emit("settings")
         self.settings_wanted.emit(section)
 

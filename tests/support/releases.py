@@ -33,7 +33,7 @@ REPO = "org/engine"
 
 ANSWERS = """#!/bin/sh
 case "$1" in
---help) printf -- '--model FNAME  x\\n--list-devices  x\\n--version  x\\n-ngl, --gpu-layers N  x\\n';;
+--help) printf -- '--model FNAME  x\\n--list-devices  x\\n--version  x\\n-ngl N  x\\n';;
 --version) echo "version: {number} (abc)" >&2;;
 --list-devices) printf 'Available devices:\\n{devices}';;
 esac
@@ -182,6 +182,4 @@ class LocalReleases:
         """With the rules that ship."""
         file: Path = asset("engines") / "llama-cpp-builds.json"
         rules = BuildRules.from_json(json.loads(file.read_text(encoding="utf-8")))
-        return BuildSource(
-            ReleasePlace(self.endpoints["api"], self.endpoints["site"], REPO), rules
-        )
+        return BuildSource(ReleasePlace(self.endpoints["api"], self.endpoints["site"], REPO), rules)

@@ -18,6 +18,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from tests.support import scripted_data as data
 from tests.support.real_models import real_model
+from tests.support.scripted_builds import ScriptedBuilds
 from tests.support.scripted_chats import ScriptedChats
 from tests.support.scripted_desk import Desk
 from tests.support.scripted_diagnosis import ScriptedDiagnosis
@@ -48,6 +49,7 @@ class ScriptedServices:
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
         self.keeper = ScriptedKeeper(self.desk, self.bus, self.models)
         self.imports = ScriptedImports(self.desk, self.bus)
+        self.builds = ScriptedBuilds(self.desk, self.bus)
         self.hubs = ScriptedHubs(self.desk)
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.downloads = ScriptedDownloads(self.desk, self.bus)

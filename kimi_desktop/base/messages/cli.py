@@ -112,6 +112,24 @@ TEXTS: dict[str, Text] = {
         "the models folder to link into (default: the app’s own)",
         "链接到哪个模型文件夹（默认：应用自己的）",
     ),
+    "cli.engine": Text(
+        "official llama.cpp builds: list, look, get, use, remove",
+        "官方 llama.cpp 版本：list、look、get、use、remove",
+    ),
+    "cli.engine.action": Text(
+        "list those that are here, look at what there is, get one, use or remove one",
+        "list 列出本机已有版本，look 查看可下载的版本，get 下载，use 切换，remove 删除",
+    ),
+    "cli.engine.name": Text(
+        "look, get: a release (b11549; default: the newest); use, remove: a build of the list; "
+        "use embedded: the llama.cpp that comes with the app",
+        "look、get：发布版本（如 b11549，默认最新）；use、remove：列表中的版本；"
+        "use embedded：随应用提供的 llama.cpp",
+    ),
+    "cli.engine.build": Text(
+        "cuda, vulkan, hip, metal or cpu instead of what suits this machine",
+        "指定 cuda、vulkan、hip、metal 或 cpu，而不是自动选择",
+    ),
     "cli.diagnose": Text("say why an engine failed, from its log", "根据日志说明引擎为何失败"),
     "cli.diagnose.log": Text(
         "a log, a saved diagnosis, or - for standard input",

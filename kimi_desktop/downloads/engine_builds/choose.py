@@ -1,4 +1,4 @@
-"""Which archives of a release fit a computer. Pure; the patterns are data (``asset("engines")``)."""
+"""Which archives of a release fit a computer. Pure; the patterns are data (``assets/engines``)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def offers_of(
 
     A build for GPUs that are not here comes last: somebody may know better than the system tells.
     """
-    fits, others = [], []
+    fits: list[BuildOffer] = []
+    others: list[BuildOffer] = []
     for rule in rules.builds:
         if (rule["system"], rule["arch"]) != (here.system, here.arch):
             continue
@@ -86,9 +87,7 @@ def _matches(
         if match is None:
             continue
         version = match.groupdict().get("version") or ""
-        names = [
-            name.format(tag=release.tag, version=version) for name in rule.get("with", ())
-        ]
+        names = [name.format(tag=release.tag, version=version) for name in rule.get("with", ())]
         if not all(name in by_name for name in names):
             continue  # it would not start
         archives = (archive, *(by_name[name] for name in names))

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
 from kimi_desktop.downloads.engine_builds.types import Archive, Release
 from kimi_desktop.downloads.hubs.control import Answer, ControlClient
 from kimi_desktop.downloads.hubs.limits import MOST_WAIT_S, wait_s
@@ -52,7 +52,7 @@ class _ReleaseClient(ControlClient):
             asked = wait_s(answer.headers)
             if left == "0" or asked is not None:
                 wait = _until(answer.headers) if asked is None else asked
-                params = {"host": self.host, "wait_s": math.ceil(wait)}
+                params: dict[str, Param] = {"host": self.host, "wait_s": math.ceil(wait)}
                 return DownloadError(ErrorCode.HUB_BUSY, params)
         return super()._refusal(answer)
 

@@ -269,7 +269,10 @@ class EngineBuilds:
                 assert result is not None
                 done.set_result(result)
 
-        work.on_done(lambda result, error: loop.call_soon_threadsafe(end, result, error))
+        def ended(result: Path | None, error: BaseException | None) -> None:
+            loop.call_soon_threadsafe(end, result, error)
+
+        work.on_done(ended)
         return await done
 
     async def _prove(self, offer: BuildOffer, program: Path) -> InstalledBuild:
@@ -279,9 +282,7 @@ class EngineBuilds:
             lacking = ""
             if not found.devices and offer.accelerator is not Accelerator.CPU:
                 lacking = await why_no_gpu(program, offer.accelerator)
-            build = await self._io.in_pool(
-                self._shelf.keep, offer, program, found.devices, lacking
-            )
+            build = await self._io.in_pool(self._shelf.keep, offer, program, found.devices, lacking)
         except BaseException:
             await self._io.in_pool(self._shelf.discard_unpacked, program)
             raise

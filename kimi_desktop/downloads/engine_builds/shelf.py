@@ -73,10 +73,7 @@ class BuildShelf:
             unpacker = Unpacker(folder, tell, is_stopped, expected_bytes=expected)
             first, *others = offer.archives
             unpacker.unpack(self.archives / first.name)
-            found = _find(folder, program)
-            if found is None:
-                params = {"file": first.name, "detail": program}
-                raise DownloadError(ErrorCode.BUILD_BAD_ARCHIVE, params)
+            found = _find(folder, program, first.name)
             beside = found.parent.relative_to(folder).as_posix()
             for archive in others:
                 unpacker.unpack(self.archives / archive.name, "" if beside == "." else beside)
@@ -159,11 +156,18 @@ class BuildShelf:
         return self.folder / program.relative_to(self.folder).parts[0]
 
 
-def _find(folder: Path, program: str) -> Path | None:
-    """The program, the one nearest to the root."""
+def _find(folder: Path, program: str, archive: str) -> Path:
+    """The program, the one nearest to the root.
+
+    Raises:
+        DownloadError: BUILD_BAD_ARCHIVE, it is not there.
+    """
     names = (program, f"{program}.exe")
     found = [path for name in names for path in folder.rglob(name) if path.is_file()]
-    return min(found, key=lambda path: len(path.parts), default=None)
+    if not found:
+        params = {"file": archive, "detail": program}
+        raise DownloadError(ErrorCode.BUILD_BAD_ARCHIVE, params)
+    return min(found, key=lambda path: len(path.parts))
 
 
 def _read(note: Path) -> InstalledBuild | None:

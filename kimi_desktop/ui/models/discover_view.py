@@ -61,6 +61,8 @@ class DiscoverView(QWidget):
         self.token = TokenButton(bridge)
         self.problem.add_button(self.token)
         self.engine_note = MessageBar("warn")
+        self.get_engine = Button(small=True)
+        self.engine_note.add_button(self.get_engine)
         self.note = Label(tone="muted", wrap=True)
         self.results = ResultList()
         self.nothing = EmptyState("search")
@@ -72,6 +74,7 @@ class DiscoverView(QWidget):
         self._arrange()
         self.search.returnPressed.connect(self._search)
         self.go.clicked.connect(self._search)
+        self.get_engine.clicked.connect(lambda: bridge.navigation.open_settings("builds"))
         self.back.clicked.connect(self.show_family)
         self.again.clicked.connect(self._search)
         self.results.wanted.connect(self._look)
@@ -122,8 +125,9 @@ class DiscoverView(QWidget):
         self.token.retranslate()
         self.engine_note.show_message(
             self.tr("These figures use your GPUs; the engine that is chosen does not."),
-            self.tr("Choose a llama-server built for them in Settings to get this speed."),
+            self.tr("Get a llama.cpp built for them, or choose one of yours, to get this speed."),
         )
+        self.get_engine.setText(self.tr("Get one"))
         for card in self.cards:
             card.retranslate()
         self.results.retranslate()

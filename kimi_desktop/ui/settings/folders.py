@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import Settings
+from kimi_desktop.downloads.engine_builds.types import BuildsChanged
 from kimi_desktop.models.types import LibraryChanged
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
@@ -167,7 +168,7 @@ class EngineCard(SettingsCard):
         self._bridge.navigation.tell(self.tr("Used when the engine is started the next time."))
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, SettingsChanged):
+        if isinstance(event, SettingsChanged | BuildsChanged):
             self._show()
 
 

@@ -14,6 +14,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.settings import LanguageChoice, Settings, ThemeChoice
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.settings.about import AboutCard
+from kimi_desktop.ui.settings.builds import BuildsCard
 from kimi_desktop.ui.settings.folders import DataCard, EngineCard, FoldersCard
 from kimi_desktop.ui.settings.hubs import HubsCard
 from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
@@ -35,7 +36,7 @@ class SettingsPage(QWidget):
         self._looks_heading, self._chat_heading = Heading(), Heading()
         self._models_heading, self._engine_heading = Heading(), Heading()
         self._data_heading, self._about_heading = Heading(), Heading()
-        self._hubs_heading = Heading()
+        self._hubs_heading, self._builds_heading = Heading(), Heading()
         self.language = Segmented()
         self.theme = Segmented()
         self.enter_sends = Switch()
@@ -47,6 +48,7 @@ class SettingsPage(QWidget):
         self.folders = FoldersCard(bridge)
         self.hubs = HubsCard(bridge)
         self.engine = EngineCard(bridge)
+        self.builds = BuildsCard(bridge)
         self.data = DataCard()
         self.about = AboutCard(bridge)
         page = self._page = ScrollPage(width=COLUMN_WIDTH)
@@ -57,6 +59,7 @@ class SettingsPage(QWidget):
             (self._models_heading, self.folders),
             (self._hubs_heading, self.hubs),
             (self._engine_heading, self.engine),
+            (self._builds_heading, self.builds),
             (self._data_heading, self.data),
             (self._about_heading, self.about),
         ):
@@ -84,14 +87,24 @@ class SettingsPage(QWidget):
         super().changeEvent(event)
 
     def show_section(self, name: str) -> None:
-        """Scroll to a section, now that it is shown: "hubs"."""
+        """Scroll to a section, now that it is shown: "hubs", "builds"."""
         if name == "hubs":
             QTimer.singleShot(0, self, self._show_hubs)
+        elif name == "builds":
+            QTimer.singleShot(0, self, self._show_builds)
 
-    def _show_hubs(self) -> None:
-        top = self._hubs_heading.mapTo(self._page, self._hubs_heading.rect().topLeft())
+    def _scroll_to(self, heading: Heading) -> None:
+        top = heading.mapTo(self._page, heading.rect().topLeft())
         bar = self._page.verticalScrollBar()
         bar.setValue(bar.value() + top.y() - 16)
+
+    def _show_builds(self) -> None:
+        self._scroll_to(self._builds_heading)
+        self.builds.get.look.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.builds.get.ask()
+
+    def _show_hubs(self) -> None:
+        self._scroll_to(self._hubs_heading)
         for row in self.hubs.rows.values():
             row.give.setFocus(Qt.FocusReason.OtherFocusReason)
             break
@@ -103,6 +116,7 @@ class SettingsPage(QWidget):
         self._chat_heading.setText(self.tr("Chat"))
         self._models_heading.setText(self.tr("Models folders"))
         self._engine_heading.setText(self.tr("Engine"))
+        self._builds_heading.setText(self.tr("llama.cpp builds"))
         self._hubs_heading.setText(self.tr("Model hubs"))
         self._data_heading.setText(self.tr("Where things are"))
         self._about_heading.setText(self.tr("About"))

@@ -48,9 +48,13 @@ class SettingsCard(Card):
 
     def show_rows(self, rows: tuple[QWidget, ...]) -> None:
         """Replace the rows; those that stay may be given again."""
-        while (item := self.body.takeAt(0)) is not None:
+        # Not takeAt: Qt must delete a row's old item before the row gets another one, or the new
+        # one never hears that the row has grown.
+        while (item := self.body.itemAt(0)) is not None:
             old = item.widget()
-            if old is not None and old not in rows:
+            assert old is not None  # rows and lines are all that there is
+            self.body.removeWidget(old)
+            if old not in rows:
                 old.hide()
                 old.deleteLater()
         for number, row in enumerate(rows):

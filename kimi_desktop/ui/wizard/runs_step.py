@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.events import Event
+from kimi_desktop.downloads.engine_builds.types import BuildsChanged
 from kimi_desktop.machine.types import MachineProbed
 from kimi_desktop.planner.offer_types import OfferedFile, OfferedModel, Use
 from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.get_build import GetBuild
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.offer_row import OfferRow, offer_head
 from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
@@ -36,7 +38,14 @@ class RunsStep(Step):
         self._place = QVBoxLayout(self._holder)
         self._place.setContentsMargins(0, 0, 0, 0)
         self.engine_note = MessageBar("warn")
+        self.get_engine = Button(small=True)
+        self.engine_note.add_button(self.get_engine)
         self.engine_note.hide()
+        self.get_engine.clicked.connect(self._get_engine)
+        self.get_build = GetBuild(bridge)
+        self._build_card = Card(padding=1)
+        self._build_card.body.addWidget(self.get_build)
+        self._build_card.hide()
         self.nothing = EmptyState("models")
         self.more = Button(kind=ButtonKind.QUIET)
         self.more.clicked.connect(self._show_rest)
@@ -47,6 +56,7 @@ class RunsStep(Step):
         foot.addWidget(self.more)
         self.body.addWidget(self._intro)
         self.body.addWidget(self.engine_note)
+        self.body.addWidget(self._build_card)
         self.body.addWidget(self.nothing)
         self.body.addWidget(self._holder)
         self.body.addLayout(foot)
@@ -82,13 +92,21 @@ class RunsStep(Step):
         )
         self.engine_note.show_message(
             self.tr("These figures use your GPUs; the engine that is chosen does not."),
-            self.tr("Choose a llama-server built for them in Settings to get this speed."),
+            self.tr("Get a llama.cpp built for them, or choose one of yours, to get this speed."),
         )
+        self.get_engine.setText(self.tr("Get one"))
         self._show()
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, MachineProbed) and self.isVisible():
             self._ask()
+        elif isinstance(event, BuildsChanged):
+            self._show()
+
+    def _get_engine(self) -> None:
+        self._build_card.show()
+        self.get_engine.hide()
+        self.get_build.ask()
 
     def _ask(self) -> None:
         self.bridge.watch(self.bridge.services.discover.offers(), self._take, self._failed)
@@ -120,6 +138,8 @@ class RunsStep(Step):
         self._foot.setVisible(bool(shown))
         lacks = bool(shown) and self.bridge.services.discover.lacks_gpu_engine
         self.engine_note.setVisible(lacks)
+        if not lacks:
+            self._build_card.hide()
         self.more.setVisible(bool(rest))
         self.more.setText(
             self.tr("Hide what does not fit")

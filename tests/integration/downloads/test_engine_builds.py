@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="its programs are she
 OLD, NEW = "b100", "b200"
 LINUX = Accelerators("linux", "x64", frozenset({"amd"}), has_vulkan=True)
 PC = Accelerators("windows", "x64", frozenset({"nvidia"}), cuda=(13, 0), capability=(8, 9))
-FULL = namedtuple("FULL", "total used free")  # noqa: PYI024
+FULL = namedtuple("FULL", "total used free")
 
 
 def linux_archive(tag: str, *devices: str, program: bytes | None = None, bulk: int = 0) -> bytes:
@@ -129,9 +129,7 @@ def test_fetched_proven_unpacked_tried_and_chosen(server: LocalReleases, queue: 
     assert {request.status for request in server.requests("store")} <= {200, 206}
 
 
-def test_versions_stand_side_by_side_and_one_is_in_use(
-    server: LocalReleases, queue: Queue
-) -> None:
+def test_versions_stand_side_by_side_and_one_is_in_use(server: LocalReleases, queue: Queue) -> None:
     shop = Shop(server, queue)
     shop.get(OLD)
     new = shop.get()
@@ -158,7 +156,9 @@ def test_versions_stand_side_by_side_and_one_is_in_use(
 
 def test_the_cuda_runtime_is_put_beside_the_program(queue: Queue) -> None:
     release = {
-        "llama-b200-bin-win-cuda-13.3-x64.zip": zipped({"llama-server": program_text(NEW, "CUDA0")}),
+        "llama-b200-bin-win-cuda-13.3-x64.zip": zipped(
+            {"llama-server": program_text(NEW, "CUDA0")}
+        ),
         "cudart-llama-bin-win-cuda-13.3-x64.zip": zipped({"cudart64_13.dll": b"MZ"}),
     }
     with LocalReleases({NEW: release}) as server:
@@ -195,14 +195,15 @@ def test_without_a_network(
 @pytest.mark.parametrize(
     ("fault", "wait_s"),
     [
-        (Fault(status=403, headers=(("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "1"))), 1),
+        (
+            Fault(status=403, headers=(("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "1"))),
+            1,
+        ),
         (Fault(status=403, headers=(("Retry-After", "60"),)), 60),
         (Fault(status=429, headers=(("Retry-After", "90"),)), 91),
     ],
 )
-def test_too_many_requests(
-    server: LocalReleases, queue: Queue, fault: Fault, wait_s: int
-) -> None:
+def test_too_many_requests(server: LocalReleases, queue: Queue, fault: Fault, wait_s: int) -> None:
     server.faults.add("/releases", fault, origin="api")
     error = Shop(server, queue).failure()
     assert error.code is ErrorCode.HUB_BUSY
@@ -262,7 +263,7 @@ def test_a_disk_without_space(
             "libcudart.so.13",
         ),
         (
-            b"#!/bin/sh\necho \"llama-server: /lib/x86_64-linux-gnu/libc.so.6: version"
+            b'#!/bin/sh\necho "llama-server: /lib/x86_64-linux-gnu/libc.so.6: version'
             b" \\`GLIBC_2.38' not found (required by llama-server)\" >&2; exit 1\n",
             ErrorCode.ENGINE_OLD_SYSTEM,
             "GLIBC_2.38",

@@ -13,30 +13,30 @@ from kimi_desktop.downloads.engine_builds.types import Accelerator, Archive, Bui
 from kimi_desktop.machine.accelerators import Accelerators
 
 TAG = "b10356"
-NAMES = """
-cudart-llama-bin-win-cuda-12.4-x64.zip
-cudart-llama-bin-win-cuda-13.3-x64.zip
-llama-b10356-bin-310p-openEuler-x86.tar.gz
-llama-b10356-bin-android-arm64.tar.gz
-llama-b10356-bin-macos-arm64.tar.gz
-llama-b10356-bin-macos-x64.tar.gz
-llama-b10356-bin-ubuntu-arm64.tar.gz
-llama-b10356-bin-ubuntu-openvino-2026.2.1-x64.tar.gz
-llama-b10356-bin-ubuntu-rocm-7.14-x64.tar.gz
-llama-b10356-bin-ubuntu-s390x.tar.gz
-llama-b10356-bin-ubuntu-sycl-fp16-x64.tar.gz
-llama-b10356-bin-ubuntu-vulkan-arm64.tar.gz
-llama-b10356-bin-ubuntu-vulkan-x64.tar.gz
-llama-b10356-bin-ubuntu-x64.tar.gz
-llama-b10356-bin-win-cpu-arm64.zip
-llama-b10356-bin-win-cpu-x64.zip
-llama-b10356-bin-win-cuda-12.4-x64.zip
-llama-b10356-bin-win-cuda-13.3-x64.zip
-llama-b10356-bin-win-hip-radeon-x64.zip
-llama-b10356-bin-win-opencl-adreno-arm64.zip
-llama-b10356-bin-win-sycl-x64.zip
-llama-b10356-bin-win-vulkan-x64.zip
-""".split()
+NAMES = [
+    "cudart-llama-bin-win-cuda-12.4-x64.zip",
+    "cudart-llama-bin-win-cuda-13.3-x64.zip",
+    "llama-b10356-bin-310p-openEuler-x86.tar.gz",
+    "llama-b10356-bin-android-arm64.tar.gz",
+    "llama-b10356-bin-macos-arm64.tar.gz",
+    "llama-b10356-bin-macos-x64.tar.gz",
+    "llama-b10356-bin-ubuntu-arm64.tar.gz",
+    "llama-b10356-bin-ubuntu-openvino-2026.2.1-x64.tar.gz",
+    "llama-b10356-bin-ubuntu-rocm-7.14-x64.tar.gz",
+    "llama-b10356-bin-ubuntu-s390x.tar.gz",
+    "llama-b10356-bin-ubuntu-sycl-fp16-x64.tar.gz",
+    "llama-b10356-bin-ubuntu-vulkan-arm64.tar.gz",
+    "llama-b10356-bin-ubuntu-vulkan-x64.tar.gz",
+    "llama-b10356-bin-ubuntu-x64.tar.gz",
+    "llama-b10356-bin-win-cpu-arm64.zip",
+    "llama-b10356-bin-win-cpu-x64.zip",
+    "llama-b10356-bin-win-cuda-12.4-x64.zip",
+    "llama-b10356-bin-win-cuda-13.3-x64.zip",
+    "llama-b10356-bin-win-hip-radeon-x64.zip",
+    "llama-b10356-bin-win-opencl-adreno-arm64.zip",
+    "llama-b10356-bin-win-sycl-x64.zip",
+    "llama-b10356-bin-win-vulkan-x64.zip",
+]
 LINUX = Accelerators("linux", "x64", has_vulkan=True)
 WINDOWS = Accelerators("windows", "x64", has_vulkan=True)
 RULES = BuildRules.from_json(
@@ -55,9 +55,7 @@ def offers(here: Accelerators, *names: str) -> BuildOffers:
 
 
 def nvidia(base: Accelerators, cuda: tuple[int, int], capability: tuple[int, int]) -> Accelerators:
-    return dataclasses.replace(
-        base, makers=frozenset({"nvidia"}), cuda=cuda, capability=capability
-    )
+    return dataclasses.replace(base, makers=frozenset({"nvidia"}), cuda=cuda, capability=capability)
 
 
 def of_maker(base: Accelerators, maker: str) -> Accelerators:
