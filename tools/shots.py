@@ -72,10 +72,9 @@ from kimi_desktop.ui.settings.page import SettingsPage  # noqa: E402
 from kimi_desktop.ui.theme import Theme  # noqa: E402
 from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
 from tests.support import scripted_data  # noqa: E402
+from tests.support.scripted_builds import installed_build  # noqa: E402
 from tests.support.scripted_downloads import bad_report, busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_imports import FOUND  # noqa: E402
-from tests.support.scripted_builds import installed_build  # noqa: E402
-from tests.support.scripted_downloads import busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
 from tools.component_sheet import ComponentSheet  # noqa: E402
 
