@@ -184,9 +184,10 @@ def test_without_a_network(
     offer = shop.service.look().result(WAIT_S).offers[0]
     with server.offline():
         assert shop.failure().code is ErrorCode.DOWNLOAD_OFFLINE
-    monkeypatch.setattr(service, "PATIENCE_S", 1.0)
-    with server.offline(), pytest.raises(DownloadError) as caught:
-        shop.service.install(offer).result(WAIT_S)
+    with monkeypatch.context() as patch, server.offline():
+        patch.setattr(service, "PATIENCE_S", 1.0)
+        with pytest.raises(DownloadError) as caught:
+            shop.service.install(offer).result(WAIT_S)
     assert caught.value.code is ErrorCode.DOWNLOAD_OFFLINE
     assert (shop.ids(), shop.chosen) == ([], "")
     assert shop.service.install(offer).result(WAIT_S).in_use
