@@ -47,6 +47,7 @@ SAVE_EVERY_S = 5.0
 MOST_CRASHES = 3
 """Ends of the worker without a byte of progress in between."""
 CRASH_PAUSE_S = 1.0
+_SETTLED = (DownloadState.PAUSED, DownloadState.READY, DownloadState.FAILED)
 
 
 class Downloads:
@@ -289,6 +290,8 @@ class Downloads:
         running = self._running
         if running is None or running.job.id != key:
             return False
+        if self._list.job(key).state in _SETTLED:
+            return False  # it has just ended, and is about to make room
         if running.then is None:
             running.send(do="wake")
         else:  # it is stopping: it goes on right after

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads import child, service, watching
 from kimi_desktop.downloads.jobs import JobStore
@@ -425,3 +426,23 @@ def test_closing_while_it_downloads_leaves_no_process(
         while not hub.requests("cdn"):
             time.sleep(0.02)
     assert nobody_left()
+
+
+def test_another_try_in_the_moment_of_a_failure_is_not_lost(
+    hub: LocalHub, spec: DownloadSpec, tmp_path: Path
+) -> None:
+    hub.faults.add("/resolve/", Fault(status=404))
+    with Queue(tmp_path) as queue:
+        again: list[object] = []
+
+        def try_again(event: Event) -> None:
+            if not isinstance(event, DownloadsChanged) or again:
+                return
+            if any(status.state is FAILED for status in event.downloads):
+                hub.faults.clear()
+                again.append(queue.downloads.add(spec))
+
+        queue.bus.subscribe(try_again)
+        key = queue.downloads.add(spec).result(WAIT_S).id
+        queue.until_state(key, READY)
+        assert again
