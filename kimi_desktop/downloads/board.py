@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,16 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads.coverage import PIECE_BYTES
 from kimi_desktop.downloads.disk_errors import disk_error
 from kimi_desktop.downloads.file_work import FileState, FileWork
-from kimi_desktop.downloads.kept_hashes import KeptHash, clear_torn, read_hashes
+from kimi_desktop.downloads.kept_hashes import (
+    KeptHash,
+    clear_torn,
+    keep_hashes,
+    read_hashes,
+)
 from kimi_desktop.downloads.pace import MOST_CONNECTIONS
 from kimi_desktop.downloads.part_file import PartFile, forget_part, paths_of
 from kimi_desktop.downloads.proving import FileProof, PartProof
+from kimi_desktop.downloads.reusing import find_candidates
 from kimi_desktop.downloads.source_choice import SourceChoice
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
 
@@ -46,6 +52,8 @@ class Options:
     piece_bytes: int = PIECE_BYTES
     tokens: Mapping[str, str] = field(default_factory=dict)
     """By origin."""
+    reuse: bool = False
+    """Look whether other programs have files of it."""
 
 
 class Board:
@@ -53,6 +61,7 @@ class Board:
 
     def __init__(self, spec: DownloadSpec, options: Options) -> None:
         self.options = options
+        self._spec = spec
         self.folder = Path(spec.folder)
         self.files = [FileWork(index, job) for index, job in enumerate(spec.files)]
         self.total_bytes = sum(job.size_bytes for job in spec.files)
@@ -91,6 +100,7 @@ class Board:
         """
         clear_torn(self.folder)
         known = read_hashes(self.folder)
+        new: dict[str, KeptHash] = {}
         for file in self.files:
             target = self.folder / file.job.target
             length = target.stat().st_size if target.is_file() else None
@@ -100,11 +110,25 @@ class Board:
                 kept = known.get(file.job.target)
                 if kept is not None and _is_proof(kept, file.job) and kept.is_unchanged(target):
                     file.state = FileState.DONE
+                    if not kept.sources:  # linked from elsewhere, and who offers it was not known
+                        new[file.job.target] = replace(kept, sources=file.job.sources)
                     forget_part(self.folder, file.job)  # a kill right after the name left it
                 else:
                     file.state, file.proof = FileState.CHECKING, self._check_of(file, target)
             elif paths_of(self.folder, file.job)[1].exists():
                 self.open(file)
+        keep_hashes(self.folder, new)
+
+    def look_at_others(self) -> None:
+        """Begin to hash what other programs have of the files that were not begun."""
+        found = find_candidates(self._spec) if self.options.reuse else {}
+        for file in self.files:
+            path = found.get(file.job.target)
+            if path is None or file.state is not FileState.PENDING:
+                continue
+            with suppress(OSError):
+                file.proof = self._check_of(file, path)
+                file.reuse_from, file.state = path, FileState.CHECKING
 
     def open(self, file: FileWork) -> PartFile:
         """Open or make the partial file.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from kimi_desktop.base.errors import DownloadError
 from kimi_desktop.downloads.part_file import PartFile
@@ -32,6 +33,8 @@ class FileWork:
     state: FileState = FileState.PENDING
     part: PartFile | None = None
     proof: Proof | None = None
+    reuse_from: Path | None = None
+    """Another program's file that is being hashed: perhaps it is the one."""
     hashing: bool = False
     """A hasher has it in hand."""
     connections: int = 0
@@ -57,6 +60,8 @@ class FileWork:
     @property
     def written_bytes(self) -> int:
         """Bytes on the disk; all of them while it is looked at or a repair fetches some again."""
+        if self.reuse_from is not None and self.proof is not None:
+            return self.proof.done_bytes
         if self.state in (FileState.DONE, FileState.CHECKING) or self.repair.rounds:
             return self.job.size_bytes
         return self.part.coverage.written_bytes if self.part else 0

@@ -20,6 +20,7 @@ from kimi_desktop.downloads.imports.types import Witness
 from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
 from kimi_desktop.downloads.part_file import PartFile, forget_part
 from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
+from kimi_desktop.downloads.reusing import take
 
 WAIT_S = 0.25
 SYNC_S = 5.0
@@ -94,12 +95,17 @@ class Finisher:
         self.hashed_bytes += max(proof.done_bytes - before, 0)
         if not is_whole:
             return
-        if proof.proven:
+        if proof.proven and self._is_taken(file):
             self._name(file, proof)
         elif isinstance(proof, FileProof):
             self._was_another_file(file)
         elif file.part is not None:
             self._repair(file, file.part, proof.found)
+
+    def _is_taken(self, file: FileWork) -> bool:
+        """Another program's file has its name in our folder, too. True for all others."""
+        source = file.reuse_from
+        return source is None or take(source, self._board.folder, file.job)
 
     def _name(self, file: FileWork, proof: Proof) -> None:
         """Proven: the final name, then the news of it."""
@@ -135,7 +141,7 @@ class Finisher:
     def _was_another_file(self, file: FileWork) -> None:
         """What bears the name is not what the hub has. It stays until the right one is proven."""
         with self._board.changed:
-            file.state, file.proof = FileState.PENDING, None
+            file.state, file.proof, file.reuse_from = FileState.PENDING, None, None
 
     def _repair(self, file: FileWork, part: PartFile, found: str) -> None:
         again = file.repair.plan(part, self._board.stopped)

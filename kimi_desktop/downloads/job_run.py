@@ -10,7 +10,10 @@ from typing import Any
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError
 from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.settings import DownloadSettings
 from kimi_desktop.downloads.child import WorkerProcess, error_from
+from kimi_desktop.downloads.hubs.addresses import origin_of
+from kimi_desktop.downloads.hubs.hub import TokenOf
 from kimi_desktop.downloads.jobs import Job
 from kimi_desktop.downloads.queue_types import DownloadState
 
@@ -35,6 +38,20 @@ class Outcome:
     reason: KimiError | None = None
     crashed: bool = False
     """The worker ended without a word."""
+
+
+def worker_options(job: Job, settings: DownloadSettings, token_of: TokenOf) -> dict[str, Any]:
+    """``board.Options`` of a job, as JSON. Blocking: it asks the keyring."""
+    endpoints = {source.endpoint for file in job.spec.files for source in file.sources}
+    tokens = {origin: token_of(origin) for origin in map(origin_of, endpoints)}
+    return {
+        "bytes_per_s": settings.bytes_per_s or None,
+        "most_connections": settings.connections,
+        "preferred": job.preferred,
+        "patience_s": job.patience_s,
+        "reuse": not job.done_bytes,
+        "tokens": {origin: token for origin, token in tokens.items() if token},
+    }
 
 
 class JobRun:

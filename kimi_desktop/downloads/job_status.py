@@ -56,6 +56,7 @@ def with_progress(job: Job, facts: Mapping[str, Any]) -> DownloadStatus:
         verifying_shard=verifying,
         is_repairing=bool(facts["repairing"]),
         pieces_replaced=int(facts["replaced"]),
+        retry_in_s=facts["retry_in_s"],
         waiting=error_from(waiting) if waiting else None,
         parts=tuple(PartStatus(PartState(s), float(n)) for s, n in facts.get("parts", ())),
     )

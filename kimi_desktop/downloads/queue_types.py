@@ -98,6 +98,8 @@ class DownloadStatus:
     """So far."""
     waiting: KimiError | None = None
     """Why nothing comes at the moment; it goes on by itself."""
+    retry_in_s: float | None = None
+    """Seconds to the next try while it waits; ``resume`` tries at once."""
     reason: KimiError | None = None
     """Of PAUSED and FAILED; None when the user paused it."""
     licence: str = ""

@@ -20,10 +20,9 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import Settings, SettingsStore
 from kimi_desktop.downloads.child import worker_command
-from kimi_desktop.downloads.hubs.addresses import origin_of
 from kimi_desktop.downloads.hubs.hub import TokenOf
 from kimi_desktop.downloads.job_list import JobList
-from kimi_desktop.downloads.job_run import JobRun, Outcome
+from kimi_desktop.downloads.job_run import JobRun, Outcome, worker_options
 from kimi_desktop.downloads.job_status import with_progress
 from kimi_desktop.downloads.jobs import DAY_S, Job, JobStore, job_id
 from kimi_desktop.downloads.partial_files import remove_partial
@@ -331,7 +330,8 @@ class Downloads:
         self._running = run
         try:
             await self._list.put(replace(job, state=DownloadState.DOWNLOADING, reason=None))
-            run.options = await self._io.in_pool(self._options, job)
+            settings = self._settings.settings.downloads
+            run.options = await self._io.in_pool(worker_options, job, settings, self._token_of)
             outcome = await run.run(lambda facts: self._note(job.id, facts))
             now = self._list.end_live(job.id) or job
             if outcome.crashed:
@@ -364,18 +364,6 @@ class Downloads:
             return outcome
         await asyncio.sleep(CRASH_PAUSE_S)
         return Outcome(DownloadState.QUEUED)
-
-    def _options(self, job: Job) -> dict[str, Any]:
-        origins = {source.endpoint for file in job.spec.files for source in file.sources}
-        tokens = {origin: self._token_of(origin) for origin in map(origin_of, origins)}
-        settings = self._settings.settings.downloads
-        return {
-            "bytes_per_s": settings.bytes_per_s or None,
-            "most_connections": settings.connections,
-            "preferred": job.preferred,
-            "patience_s": job.patience_s,
-            "tokens": {origin: token for origin, token in tokens.items() if token},
-        }
 
     def _note(self, key: str, facts: Mapping[str, Any]) -> None:
         """What the worker tells; four times a second."""

@@ -94,6 +94,14 @@ class SourceChoice:
             troubles = (endpoint.trouble for endpoint in self._endpoints.values())
             return next((trouble for trouble in troubles if trouble is not None), None)
 
+    @property
+    def pause_s(self) -> float:
+        """Seconds until one of the endpoints in trouble is asked again."""
+        with self._lock:
+            now = self.clock()
+            ends = [one.paused_until for one in self._endpoints.values() if one.trouble]
+            return max(min(ends, default=now) - now, 0.0)
+
     def note(self, job: FileJob, source: Source, trouble: TroubleError) -> None:
         """A request failed."""
         with self._lock:

@@ -244,6 +244,7 @@ def describe(status: DownloadStatus) -> dict[str, Any]:
         "repairing": status.is_repairing,
         "pieces_replaced": status.pieces_replaced,
         "waiting": _code(status.waiting),
+        "retry_in_s": status.retry_in_s,
         "reason": _code(status.reason),
     }
 

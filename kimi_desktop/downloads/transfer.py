@@ -113,6 +113,7 @@ class Transfer:
         threads: list[threading.Thread] = []
         try:
             self._board.take_stock()
+            self._board.look_at_others()
             self._tell_progress(0.0)
             threads = [*self._connections, *self._finisher.threads()]
             for thread in threads:
@@ -209,6 +210,7 @@ class Transfer:
                 "endpoint": self._host,
                 "connections": busy,
                 "parts": [file.shown for file in files],
+                "retry_in_s": board.sources.pause_s if trouble else None,
                 "waiting": trouble and {"code": trouble.code.value, "params": dict(trouble.params)},
             }
         self._tell(facts)

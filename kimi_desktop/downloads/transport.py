@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import random
 import socket
 import ssl
 import urllib.parse
@@ -67,22 +68,50 @@ def connect(url: str) -> Link:
     host, port = parts.hostname or "", parts.port
     proxy = _proxy(parts)
     if proxy is None:
-        if parts.scheme == "https":
-            return Link(
-                http.client.HTTPSConnection(
-                    host, port, timeout=CONNECT_TIMEOUT_S, context=tls_context()
-                )
-            )
-        return Link(http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT_S))
+        return Link(_connection(parts.scheme, host, port))
     login = _proxy_login(proxy)
     if parts.scheme == "https":
-        tunnel = http.client.HTTPSConnection(
-            proxy.hostname or "", proxy.port, timeout=CONNECT_TIMEOUT_S, context=tls_context()
-        )
+        tunnel = _connection("https", proxy.hostname or "", proxy.port)
         tunnel.set_tunnel(host, port or 443, login)
         return Link(tunnel)
-    plain = http.client.HTTPConnection(proxy.hostname or "", proxy.port, timeout=CONNECT_TIMEOUT_S)
-    return Link(plain, is_forwarded=True)
+    return Link(_connection("http", proxy.hostname or "", proxy.port), is_forwarded=True)
+
+
+def _connection(scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
+    connection: http.client.HTTPConnection
+    if scheme == "https":
+        connection = http.client.HTTPSConnection(
+            host, port, timeout=CONNECT_TIMEOUT_S, context=tls_context()
+        )
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT_S)
+    # The library always begins with the first address, also when that edge has just failed.
+    connection._create_connection = _connect_to_any  # type: ignore[attr-defined]
+    return connection
+
+
+def _connect_to_any(
+    address: tuple[str, int], timeout: float, source_address: tuple[str, int] | None = None
+) -> socket.socket:
+    """To one of the host's addresses, by chance within the system's preferred family first."""
+    host, port = address
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    order = {family: rank for rank, family in reversed(list(enumerate(one[0] for one in found)))}
+    found.sort(key=lambda one: (order[one[0]], random.random()))
+    problem = OSError(f"no address for {host}")
+    for family, kind, protocol, _, place in found:
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(timeout)
+            if source_address:
+                sock.bind(source_address)
+            sock.connect(place)
+        except OSError as error:
+            problem = error
+            sock.close()
+        else:
+            return sock
+    raise problem
 
 
 def _proxy(parts: urllib.parse.SplitResult) -> urllib.parse.SplitResult | None:

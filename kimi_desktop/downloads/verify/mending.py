@@ -6,6 +6,7 @@ ranges becomes a partial one again, so that nobody takes it for a model; its goo
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -104,7 +105,11 @@ def adopt(folder: Path, job: FileJob, good: Mapping[int, bytes], piece_bytes: in
     finally:
         journal.close()
     target = folder / job.target
-    disk.replace(target, data)
+    if target.is_symlink() or target.stat().st_nlink > 1:  # another program has it, too
+        shutil.copyfile(target, data)
+        target.unlink()
+    else:
+        disk.replace(target, data)
     disk.sync_folder(target.parent)
     disk.sync_folder(data.parent)
 

@@ -389,6 +389,8 @@ def test_a_server_that_keeps_waiting_does_not_hold_up_the_others(
         waiting = queue.until(stuck.id, lambda status: status.waiting)
         assert waiting.waiting is not None
         assert waiting.waiting.code is ErrorCode.HUB_BUSY
+        assert waiting.retry_in_s is not None
+        assert 500 < waiting.retry_in_s <= 600
         queue.until_state(other.id, READY)
 
 

@@ -110,7 +110,7 @@ def facts(**changes: object) -> dict[str, object]:
     return {
         "done": 400, "hashed": 300, "files_done": 0, "files_failed": 0, "bytes_per_s": 100.0,
         "connections": 4, "endpoint": "https://hub.example", "verifying": None,
-        "repairing": False, "replaced": 0, "waiting": None,
+        "repairing": False, "replaced": 0, "waiting": None, "retry_in_s": None,
     } | changes  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
 import urllib.parse
 
@@ -104,3 +105,36 @@ def test_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport.urllib.request, "getproxies", dict)
     link = transport.connect("https://huggingface.co/a")
     assert (link.connection.host, link.connection.port) == ("huggingface.co", 443)
+
+
+def test_all_edges_of_a_host_get_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    v6, v4 = socket.AF_INET6, socket.AF_INET
+    addresses = [(v6, f"::{n}") for n in (1, 2)] + [(v4, f"10.0.0.{n}") for n in (1, 2, 3)]
+    found = [(family, socket.SOCK_STREAM, 6, "", (name, 443)) for family, name in addresses]
+    tried: list[str] = []
+
+    class Socket:
+        def __init__(self, _family: int, _kind: int, _protocol: int) -> None:
+            pass
+
+        def settimeout(self, _seconds: float) -> None:
+            pass
+
+        def connect(self, place: tuple[str, int]) -> None:
+            tried.append(place[0])
+            raise ConnectionRefusedError(place[0])
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_a, **_k: list(found))
+    monkeypatch.setattr(socket, "socket", Socket)
+    firsts = set()
+    for _ in range(60):
+        tried.clear()
+        with pytest.raises(ConnectionRefusedError):
+            transport._connect_to_any(("hub.example", 443), 1.0)
+        assert sorted(tried[:2]) == ["::1", "::2"]  # the system's order of families holds
+        assert sorted(tried[2:]) == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
+        firsts.add(tried[0])
+    assert firsts == {"::1", "::2"}
