@@ -469,6 +469,10 @@
         <source>{count} models, {size}</source>
         <translation>{count} 个模型，{size}</translation>
     </message>
+    <message>
+        <source>One model, {size}</source>
+        <translation>1 个模型，{size}</translation>
+    </message>
 </context>
 <context>
     <name>ImportActions</name>
@@ -833,8 +837,16 @@
         <translation>存放模型的文件夹</translation>
     </message>
     <message>
+        <source>Looking for models</source>
+        <translation>正在查找模型</translation>
+    </message>
+    <message>
         <source>Looking through {count} folders for models</source>
         <translation>正在 {count} 个文件夹中查找模型</translation>
+    </message>
+    <message>
+        <source>One model, {size}</source>
+        <translation>1 个模型，{size}</translation>
     </message>
     <message>
         <source>{done} of {total} models read</source>

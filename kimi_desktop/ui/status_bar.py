@@ -75,6 +75,7 @@ class StatusBar(Focusable, QPushButton):
         history = bridge.services.monitor.history(2)
         if history:
             self._sample = history[-1]
+        self._take_downloads()
         bridge.happened.connect(self._on_event)
         self.retranslate()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -107,7 +108,7 @@ class Keeper:
 
         def run() -> Removed:
             if self._trash is None:
-                params = {"path": str(removal.paths[0]), "detail": "–"}
+                params = {"path": str(removal.paths[0]), "detail": os.strerror(errno.ENOTSUP)}
                 raise ModelError(ErrorCode.MODEL_NO_TRASH, params)
             return removing.remove(removal, self._trash)
 

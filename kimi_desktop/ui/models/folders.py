@@ -78,7 +78,8 @@ class FolderList(QWidget):
             return self.tr("no models found")
         size = format_file_size(sum(model.size_bytes for model in inside))
         whole = sum(not is_companion(model) for model in inside)
-        return self.tr("{count} models, {size}").format(count=whole, size=size)
+        one, several = self.tr("One model, {size}"), self.tr("{count} models, {size}")
+        return (one if whole == 1 else several).format(count=whole, size=size)
 
 
 class _Frame(QWidget):

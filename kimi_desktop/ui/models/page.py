@@ -380,11 +380,14 @@ class ModelsPage(QWidget):
         services = self._bridge.services.models
         self.library.show_scanning(scanning=self._scanning)
         if self._scanning:
-            text = self.tr("Looking through {count} folders for models")
-            self.library.header.set_note(text.format(count=len(services.folders)))
+            count = len(services.folders)
+            one = self.tr("Looking for models")
+            several = self.tr("Looking through {count} folders for models")
+            self.library.header.set_note((one if count == 1 else several).format(count=count))
             return
         whole = [model for model in services.models if not is_companion(model)]
         self.tabs.set_count(LIBRARY, len(whole))
         size = format_file_size(sum(model.size_bytes for model in services.models))
-        text = self.tr("{count} models, {size}").format(count=len(whole), size=size)
+        one, several = self.tr("One model, {size}"), self.tr("{count} models, {size}")
+        text = (one if len(whole) == 1 else several).format(count=len(whole), size=size)
         self.library.header.set_note(text if whole else "")

@@ -224,7 +224,7 @@ def test_refresh_reads_again_and_says_how_far_it_is(page, services, qtbot):
     services.desk.hold.add("models.scan")
     qtbot.mouseClick(page.library.refresh, Qt.MouseButton.LeftButton)
     assert not page.library.refresh.isEnabled()
-    assert page.library.header._note.full_text().startswith("Looking through 1 folders")
+    assert page.library.header._note.full_text() == "Looking for models"
     services.bus.publish(ScanProgressed(120, 300))
     assert page.library.header._note.full_text() == "120 of 300 models read"
 
