@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
+WORKER_PORT = 50052
+"""Of llama.cpp's own ggml-rpc-server."""
 
 Run = Callable[[argparse.Namespace, AppPaths, Language], int]
 """A verb: what was asked, the profile, the language of the texts; returns the exit code."""
@@ -135,6 +137,12 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     )
     serve.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     serve.add_argument("--unit", action="store_true", help=say("serve.unit"))
+    worker = verb("worker", _worker)
+    worker.add_argument("--address", default="", metavar="A", help=say("worker.address"))
+    worker.add_argument(
+        "--port", type=_port, default=WORKER_PORT, metavar="P", help=say("worker.port")
+    )
+    worker.add_argument("--device", default="", metavar="A,B", help=say("worker.device"))
     return parser
 
 
@@ -468,6 +476,19 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
         context=options.ctx,
     )
     return serve(paths, language, wanted=options.model, options=wishes, json_output=options.json)
+
+
+def _worker(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.backends.rpc.terminal import WorkerOptions, run_worker  # noqa: PLC0415
+
+    _log(paths)
+    wishes = WorkerOptions(
+        options.address,
+        options.port,
+        tuple(name.strip() for name in options.device.split(",") if name.strip()),
+    )
+    binary = SettingsStore(paths.settings_file).settings.engine.llama_server
+    return run_worker(paths, wishes, binary, language, json_output=options.json)
 
 
 def _write_unit(options: argparse.Namespace, address: str | None, language: Language) -> int:

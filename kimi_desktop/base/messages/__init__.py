@@ -33,6 +33,7 @@ from kimi_desktop.base.messages import (
     settings,
     verify,
     vllm,
+    workers,
 )
 from kimi_desktop.base.messages.text import Text
 
@@ -66,6 +67,7 @@ TOPICS: Mapping[str, Mapping[str, Text]] = {
     "settings": settings.TEXTS,
     "verify": verify.TEXTS,
     "vllm": vllm.TEXTS,
+    "workers": workers.TEXTS,
 }
 
 

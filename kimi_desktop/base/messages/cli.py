@@ -206,4 +206,17 @@ TEXTS: dict[str, Text] = {
         "“kimi-desktop chat” talks to a model in the terminal.",
         "可运行“kimi-desktop chat”在终端中对话。",
     ),
+    "cli.worker": Text(
+        "lend this machine’s GPUs and memory to llama.cpp on another one (RPC; trusted wire only)",
+        "把本机的 GPU 与内存出借给另一台机器上的 llama.cpp（RPC，仅限可信线路）",
+    ),
+    "cli.worker.address": Text(
+        "this machine’s address to listen at; a private one", "监听的本机地址，须为私有地址"
+    ),
+    "cli.worker.port": Text("its port (default: 50052)", "端口（默认：50052）"),
+    "cli.worker.device": Text(
+        "devices to lend, as llama.cpp names them: CUDA0,CUDA1 or CPU (default: every GPU, else "
+        "the processor)",
+        "出借的设备，用 llama.cpp 的名称：CUDA0,CUDA1 或 CPU（默认：所有 GPU；没有则为处理器）",
+    ),
 }
