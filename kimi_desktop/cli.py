@@ -137,13 +137,20 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     )
     serve.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     serve.add_argument("--unit", action="store_true", help=say("serve.unit"))
+    _add_machines(verb, say)
+    return parser
+
+
+def _add_machines(
+    verb: Callable[[str, Run], argparse.ArgumentParser], say: Callable[[str], str]
+) -> None:
+    """The verbs for several machines."""
     worker = verb("worker", _worker)
     worker.add_argument("--address", default="", metavar="A", help=say("worker.address"))
     worker.add_argument(
         "--port", type=_port, default=WORKER_PORT, metavar="P", help=say("worker.port")
     )
     worker.add_argument("--device", default="", metavar="A,B", help=say("worker.device"))
-    return parser
 
 
 def _add_files(
