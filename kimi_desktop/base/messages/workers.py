@@ -122,7 +122,7 @@ TEXTS = {
         "正在 {address} 出借本机设备（RPC 协议 {version}）：",
     ),
     "workers.device": Text(
-        "  {name}: {total} GiB, {free} GiB free", "  {name}：{total} GiB，空闲 {free} GiB"
+        "{name}: {total} GiB, {free} GiB free", "{name}：{total} GiB，空闲 {free} GiB"
     ),
     "workers.type_there": Text(
         "Type on the first machine:\n  {command}", "请在主机上输入：\n  {command}"
