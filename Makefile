@@ -3,7 +3,7 @@
 BOOTSTRAP := sh tools/bootstrap.sh
 PYTHON := .venv/bin/python
 
-.PHONY: help run test check lint shots bench lock icons translations desktop-entry clean
+.PHONY: help run test test-vllm check lint shots bench lock icons translations desktop-entry clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ run: ## Install, fetch the starter model, open the app (in the terminal when the
 
 test: ## Install what the tests need and run all of them
 	@$(BOOTSTRAP) test
+
+test-vllm: ## Create a real vLLM for the CPU in .vllm (2.1 GB) and run its tests; make test then does, too
+	@$(BOOTSTRAP) test-vllm
 
 check: ## Format, lint, types, imports, translations, then all tests
 	@$(BOOTSTRAP) lint

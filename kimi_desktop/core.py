@@ -207,6 +207,7 @@ class Core:
             in_use=self._is_running,
         )
         self.plans = self.engine.plans
+        self.servers = self.engine.servers
         self.checks = EngineChecks(
             self.io, build=self.engine.chosen_build, catalogue=shipped_catalogue
         )

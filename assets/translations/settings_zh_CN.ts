@@ -92,8 +92,24 @@
         <translation>自带的 llama.cpp</translation>
     </message>
     <message>
-        <source>Choose…</source>
-        <translation>选择…</translation>
+        <source>vLLM</source>
+        <translation>vLLM</translation>
+    </message>
+    <message>
+        <source>The Python of an environment that has vLLM, for folders of safetensors.</source>
+        <translation>装有 vLLM 的环境中的 Python，用于 safetensors 文件夹。</translation>
+    </message>
+    <message>
+        <source>vllm on PATH</source>
+        <translation>PATH 中的 vllm</translation>
+    </message>
+    <message>
+        <source>Python with vLLM</source>
+        <translation>装有 vLLM 的 Python</translation>
+    </message>
+    <message>
+        <source>Use the one on PATH</source>
+        <translation>使用 PATH 中的 vllm</translation>
     </message>
     <message>
         <source>Use the embedded engine</source>
@@ -102,10 +118,6 @@
     <message>
         <source>llama-server program</source>
         <translation>选择 llama-server 程序</translation>
-    </message>
-    <message>
-        <source>Used when the engine is started the next time.</source>
-        <translation>下次启动引擎时生效。</translation>
     </message>
 </context>
 <context>
@@ -219,6 +231,17 @@
     <message>
         <source>Another hub (HF_ENDPOINT)</source>
         <translation>其他站点（HF_ENDPOINT）</translation>
+    </message>
+</context>
+<context>
+    <name>ProgramRow</name>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>Used when the engine is started the next time.</source>
+        <translation>下次启动引擎时生效。</translation>
     </message>
 </context>
 <context>

@@ -16,16 +16,23 @@ from kimi_desktop.backends.model_code import ModelCode, code_of
 from kimi_desktop.backends.types import EngineKind, LoadSettings, VllmSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.units import GIB
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine
+from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine, EngineFloor
 from kimi_desktop.models.hf_folder import HfModel, read_folder
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.models.will_load import version_findings
+from kimi_desktop.planner.vllm_report import (
+    needed_sentence,
+    server_decisions,
+    server_headline,
+)
 from kimi_desktop.planner.vllm_rules import splits
 from kimi_desktop.planner.vllm_search import plan_server
 from kimi_desktop.planner.vllm_types import ServerPlan, ServerWishes, Split
-from kimi_desktop.planner.vllm_weights import weigh
+from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 
 CPU_CONTEXT = 4_096
 """Of a build without GPUs, when nothing is wished: its cache is in RAM."""
@@ -48,6 +55,9 @@ class ServerOffer:
     min_version: str
     """Of vLLM, by the catalogue; "" = not known."""
     broken_versions: tuple[str, ...]
+    model: VllmModel
+    machine: Machine | None
+    floor: EngineFloor | None
 
 
 class ServerPlanner:
@@ -80,6 +90,34 @@ class ServerPlanner:
         """
         return self._io.pool(self._find, model, wishes, self._machine())
 
+    def words(
+        self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False
+    ) -> tuple[str, ...]:
+        """The offer in sentences, the weightiest first.
+
+        Args:
+            offer: from ``find``.
+            build: the engine that would run it ("vLLM 0.22.0"), as far as it is known.
+            language: of the sentences.
+            on_cpu: the engine was built without GPUs: what is planned for them says nothing.
+        """
+        lines: list[str] = []
+        for found in version_findings(build, offer.floor):
+            key = f"loads.{found.kind.value}"
+            params = {"build": build, **found.params}
+            lines += [message(key, language, **params), message(f"{key}.next", language, **params)]
+        plan, machine = offer.plan, offer.machine
+        if on_cpu:
+            return (*lines, message("vllm.on_cpu", language))
+        if plan is None or machine is None:
+            return tuple(lines)
+        lines.append(server_headline(plan, language))
+        if needed := needed_sentence(plan, offer.model, machine, language):
+            lines.append(needed)
+        for decision in server_decisions(plan, offer.model, machine):
+            lines.append(message(f"vllm.{decision.key}", language, **decision.params))
+        return tuple(lines)
+
     async def settled(self, settings: LoadSettings, build: EngineBuild) -> LoadSettings:
         """The same settings with all that was left to the start. On the IO thread.
 
@@ -95,7 +133,8 @@ class ServerPlanner:
         model = read_folder(row.path)
         entry = self._entry(model)
         floor = entry.floor(Engine.VLLM) if entry else None
-        plan = plan_server(weigh(model, row.title), machine, wishes) if machine else None
+        weighed = weigh(model, row.title)
+        plan = plan_server(weighed, machine, wishes) if machine else None
         n_gpu = len(machine.gpus) if machine else 0
         return ServerOffer(
             plan=plan,
@@ -103,6 +142,9 @@ class ServerPlanner:
             code=code_of(row.path) if model.config.needs_code else ModelCode(),
             min_version=(floor.min_version or "") if floor else "",
             broken_versions=floor.broken_versions if floor else (),
+            model=weighed,
+            machine=machine,
+            floor=floor,
         )
 
     def _settle(

@@ -2,36 +2,43 @@
 
 Python's multiprocessing names them psm_* (shared memory, 160 MiB each with vLLM) and sem.mp-*
 (semaphores). Which are ours is read from the memory maps of the engine's own processes, so that
-nobody else's are touched. Standard library only: the supervisor uses it.
+nobody else's are touched; by inode, because whoever makes a semaphore has it mapped under a first
+name that is gone (measured: vLLM killed while it answers). Standard library only: the supervisor
+uses it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-FOLDER = "/dev/shm/"
+FOLDER = Path("/dev/shm")
 _OURS = re.compile(r"(?:psm_|sem\.mp-)[A-Za-z0-9_-]+")
+_INODE = 4
+"""Column of a line of /proc/PID/maps, before the path."""
 
 
-def mapped_by(pids: Iterable[int], proc: Path = Path("/proc")) -> set[str]:
-    """Names in /dev/shm that these processes have mapped; processes that are gone have none."""
-    names: set[str] = set()
+def mapped_by(pids: Iterable[int], proc: Path = Path("/proc")) -> set[int]:
+    """Inodes in /dev/shm that these processes have mapped; processes that are gone have none."""
+    inodes: set[int] = set()
     for pid in pids:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             text = (proc / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")
             for line in text.splitlines():
-                place = line.partition(FOLDER)[2]
-                if place and _OURS.fullmatch(place):
-                    names.add(place)
-    return names
+                if f" {FOLDER}/" in line:
+                    inodes.add(int(line.split(maxsplit=_INODE + 1)[_INODE]))
+    return inodes
 
 
-def remove(names: Iterable[str], folder: Path = Path(FOLDER)) -> None:
-    """Remove those that are still there; anything with another kind of name stays."""
-    for name in names:
-        if _OURS.fullmatch(name):
-            with contextlib.suppress(OSError):
-                (folder / name).unlink()
+def remove(inodes: Collection[int], folder: Path = FOLDER) -> None:
+    """Remove the files of these inodes that multiprocessing has named; all others stay."""
+    if not inodes:
+        return
+    with contextlib.suppress(OSError):
+        for file in folder.iterdir():
+            if _OURS.fullmatch(file.name):
+                with contextlib.suppress(OSError):
+                    if file.lstat().st_ino in inodes:
+                        file.unlink()

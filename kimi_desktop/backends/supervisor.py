@@ -49,7 +49,7 @@ class Supervisor:
         self._end_lock = threading.Lock()
         self._process: EngineProcess | None = None
         self._ending: threading.Timer | None = None
-        self._shared_memory: set[str] = set()
+        self._shared_memory: set[int] = set()
         self._clears = bool(order.get("clears_shared_memory"))
         self._is_over = threading.Event()
 
@@ -76,7 +76,7 @@ class Supervisor:
         self._note_shared_memory()  # of workers that outlive it
         self._tree.kill(process)
         self._is_over.set()
-        remove(tuple(self._shared_memory))
+        remove(self._shared_memory)
         if self._ending is not None:
             self._ending.cancel()
         self._clean_up()

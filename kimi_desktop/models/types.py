@@ -104,6 +104,11 @@ class LocalModel:
         return self.state is ModelState.READY and self.format is ModelFormat.GGUF
 
     @property
+    def is_served(self) -> bool:
+        """Server engines (vLLM) load it: a whole folder of safetensors."""
+        return self.state is ModelState.READY and self.format is ModelFormat.SAFETENSORS
+
+    @property
     def family(self) -> str:
         """Models of one family differ by quantization alone (the quantization slider)."""
         return self.facts.name if self.facts else self.title

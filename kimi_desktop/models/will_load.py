@@ -136,7 +136,7 @@ def judge_gguf(
         found.append(Found(Finding.NOT_ASKED, {"build": build}))
     else:
         found.append(_of_answer(model, build, answer))
-    found += _of_version(build, floor)
+    found += version_findings(build, floor)
     return LoadVerdict(build, tuple(found))
 
 
@@ -171,7 +171,7 @@ def judge_checkpoint(
         method = config.quantization.method if config.quantization else ""
         if method and support.quantizations and method not in support.quantizations:
             found.append(Found(Finding.QUANTIZATION, params | {"name": method}))
-        found += _of_version(engine, floor)
+        found += version_findings(engine, floor)
     if config.needs_code:
         found.append(Found(Finding.NEEDS_CODE))
     found.sort(key=lambda one: one.kind not in _STOPS)
@@ -212,7 +212,7 @@ def _of_answer(model: LocalModel, build: str, answer: BuildAnswer) -> Found:
     return Found(kinds[answer.answer], params)
 
 
-def _of_version(build: str, floor: EngineFloor | None) -> list[Found]:
+def version_findings(build: str, floor: EngineFloor | None) -> list[Found]:
     """Versions that the catalogue warns of; an engine of unknown version is not judged."""
     have = version_numbers(build)
     if floor is None or not have:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from shiboken6 import isValid
 
+from kimi_desktop.backends.server_planner import ServerOffer
 from kimi_desktop.backends.types import (
     EngineStatus,
     Leftover,
@@ -53,6 +54,7 @@ from kimi_desktop.planner.offer_types import (
 )
 from kimi_desktop.planner.plan_types import Profile, Wishes
 from kimi_desktop.planner.types import ExactCheck, LoadForecast
+from kimi_desktop.planner.vllm_types import ServerWishes
 from kimi_desktop.serve.types import ServeStatus, Snippet
 from kimi_desktop.ui.navigation import Navigation
 
@@ -278,6 +280,23 @@ class EngineService(Protocol):
 
     def log_text(self) -> str:
         """The log of the last start, keys removed."""
+
+
+class ServerPlanService(Protocol):
+    """Plans for checkpoints, which server engines load."""
+
+    def find(self, model: LocalModel, wishes: ServerWishes) -> Operation[ServerOffer]:
+        """How it would be served here.
+
+        Raises (from the operation):
+            ModelError: a file of it is damaged or missing.
+            PlanError: a wish that no engine can fulfil.
+        """
+
+    def words(
+        self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False
+    ) -> tuple[str, ...]:
+        """The offer in sentences, the weightiest first."""
 
 
 class PlanService(Protocol):
@@ -603,6 +622,10 @@ class Services(Protocol):
     @property
     def discover(self) -> DiscoverService:
         """Models that are elsewhere."""
+
+    @property
+    def servers(self) -> ServerPlanService:
+        """Plans for server engines."""
 
     @property
     def engine(self) -> EngineService:

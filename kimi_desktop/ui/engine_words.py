@@ -5,7 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.backends.types import EngineState, EngineStatus
+from kimi_desktop.base.messages import message
 from kimi_desktop.models.types import LocalModel, default_model
+from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets.chip import Dot
 
 DOTS = {
@@ -41,6 +43,18 @@ def state_word(status: EngineStatus) -> str:
         EngineState.STOPPING: translate("EngineState", "Stopping"),
         EngineState.FAILED: translate("EngineState", "Failed"),
     }[status.state]
+
+
+def step_words(status: EngineStatus) -> str:
+    """What a loading engine does, where it tells: "Loading weights, part 3 of 64"."""
+    step = status.load_step
+    if status.state is not EngineState.LOADING or step is None:
+        return ""
+    key = f"engine.phase.{step.phase.value}"
+    if step.total:
+        done, total = step.done or 0, step.total
+        return message(f"{key}.count", language(), done=done, total=total)
+    return message(key, language())
 
 
 def loaded_model(

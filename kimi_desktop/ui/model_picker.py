@@ -55,9 +55,14 @@ class ModelPicker(SearchOverlay):
         told = telling_names(models)
         found: list[Entry] = []
         for model in models:
-            if not model.is_startable:
+            served = model.is_served and services.engine.name_of(
+                services.engine.settings_for(model)
+            )
+            if not (model.is_startable or served):
                 continue
             quantization = model.facts.quantization if model.facts else ""
+            if served:
+                quantization = " · ".join(filter(None, [quantization, served]))
             if model.id in told:
                 quantization = f"{quantization} · {told[model.id]}"
             haystack = f"{model.title} {quantization}".casefold()

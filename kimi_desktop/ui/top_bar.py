@@ -13,7 +13,7 @@ from kimi_desktop.backends.types import EngineState, EngineStatus
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui import icons
-from kimi_desktop.ui.engine_words import ALIVE, DOTS, state_word
+from kimi_desktop.ui.engine_words import ALIVE, DOTS, state_word, step_words
 from kimi_desktop.ui.shortcuts import shortcut
 from kimi_desktop.ui.theme import color, tokens, ui_font
 from kimi_desktop.ui.tokens import BODY_PX, CONTROL_HEIGHT, RADIUS
@@ -274,8 +274,9 @@ class EngineStateButton(Focusable, QPushButton):
         self._dot.show_dot(DOTS[status.state])
         self._word.setText(word)
         self._word.set_tone("muted" if status.state is EngineState.STOPPED else "")
-        self._name.setText(status.engine_name)
-        self._name.setVisible(bool(status.engine_name))
+        step = step_words(status)
+        self._name.setText(step or status.engine_name)
+        self._name.setVisible(bool(step or status.engine_name))
         self.setAccessibleName(self.tr("Engine: {state}").format(state=word))
         failed = status.state is EngineState.FAILED
         self.setEnabled(failed)

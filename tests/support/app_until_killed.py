@@ -1,6 +1,6 @@
 """The app's engine side as a program of its own, for tests and benchmarks that kill it.
 
-    python -m tests.support.app_until_killed HOME MODEL [--binary FILE] [--generate] [--grace S]
+    python -m tests.support.app_until_killed HOME MODEL [--binary FILE | --vllm PYTHON] [--generate]
 
 Starts the engine as the app does, prints one JSON line for every change of its state, and waits.
 ``--generate`` keeps an endless answer open.
@@ -21,6 +21,7 @@ from kimi_desktop.backends.types import (
     EngineStateChanged,
     LoadSettings,
     Sampling,
+    VllmSettings,
 )
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
@@ -42,6 +43,7 @@ def main() -> None:
     parser.add_argument("home", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--binary", type=Path)
+    parser.add_argument("--vllm", type=Path)
     parser.add_argument("--generate", action="store_true")
     parser.add_argument("--grace", type=float, default=10.0)
     given = parser.parse_args()
@@ -63,6 +65,15 @@ def main() -> None:
     settings = LoadSettings(
         given.model, kind=kind, binary=given.binary, context=1_000_000, n_threads=1
     )
+    if given.vllm:
+        settings = LoadSettings(
+            given.model,
+            kind=EngineKind.VLLM,
+            binary=given.vllm,
+            context=0,
+            server=VllmSettings(),
+            extra=("--enforce-eager", "--max-num-seqs", "4"),
+        )
     service.start(settings).result()
 
     async def talk() -> None:

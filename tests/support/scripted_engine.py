@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kimi_desktop.backends.command import EngineBuild, build_command, parse_help
@@ -17,6 +18,7 @@ from kimi_desktop.backends.types import (
     EngineStatus,
     Leftover,
     LoadSettings,
+    VllmSettings,
 )
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import EventBus
@@ -45,6 +47,7 @@ class ScriptedEngine:
         self.log = "llama_model_load: loading\nserver is listening\n"
         self.start_error: KimiError | None = None
         self.gpu_build = True
+        self.vllm: Path | None = Path("/opt/vllm/bin/python")
         self.exact_check: ExactCheck | None = None
         self.command_error: KimiError | None = None
 
@@ -89,6 +92,14 @@ class ScriptedEngine:
     def settings_for(self, model: LocalModel) -> LoadSettings:
         if is_plannable(model):
             return self._services.plans.settings_for(model)
+        if model.is_served:
+            return LoadSettings(
+                model.path,
+                kind=EngineKind.VLLM,
+                binary=self.vllm,
+                context=0,
+                server=VllmSettings(),
+            )
         facts = model.facts
         machine = self._services.machine.machine
         has_gpu = bool(machine and machine.gpus)
@@ -138,6 +149,8 @@ class ScriptedEngine:
         return LoadForecast(tuple(devices))
 
     def name_of(self, settings: LoadSettings) -> str:
+        if settings.kind is EngineKind.VLLM:
+            return "vLLM 0.25.1" if settings.binary is not None else ""
         return "llama.cpp b11549" if settings.binary is None else settings.binary.name
 
     def check(self, settings: LoadSettings, model: LocalModel) -> Operation[ExactCheck | None]:

@@ -36,6 +36,7 @@ from tests.support.scripted_machine import (
 )
 from tests.support.scripted_notebook import ScriptedNotebook
 from tests.support.scripted_plans import scripted_plans
+from tests.support.scripted_servers import ScriptedServers
 
 
 class ScriptedServices:
@@ -56,6 +57,7 @@ class ScriptedServices:
         self.verify = ScriptedVerify(self.desk, self.bus)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.plans = scripted_plans(self)
+        self.servers = ScriptedServers(self)
         self.diagnosis = ScriptedDiagnosis(self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)

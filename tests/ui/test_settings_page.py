@@ -66,14 +66,14 @@ def test_folders_come_and_go_but_the_default_stays(qtbot, page, services):
 def test_the_engine_program_is_kept_and_cleared(qtbot, page, bridge):
     told = []
     bridge.navigation.note_made.connect(told.append)
-    page.engine.field.setText(" /opt/llama/llama-server ")
-    qtbot.keyClick(page.engine.field, Qt.Key.Key_Return)
+    page.engine.llama.field.setText(" /opt/llama/llama-server ")
+    qtbot.keyClick(page.engine.llama.field, Qt.Key.Key_Return)
     assert bridge.settings.engine.llama_server == "/opt/llama/llama-server"
     assert len(told) == 1
-    qtbot.mouseClick(page.engine.clear_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.engine.llama.clear_button, Qt.MouseButton.LeftButton)
     assert bridge.settings.engine.llama_server == ""
-    assert page.engine.field.text() == ""
-    assert not page.engine.clear_button.isEnabled()
+    assert page.engine.llama.field.text() == ""
+    assert not page.engine.llama.clear_button.isEnabled()
 
 
 def test_about_has_versions_and_licences(qtbot, page, bridge):

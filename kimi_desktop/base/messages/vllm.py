@@ -6,6 +6,11 @@ from kimi_desktop.base.messages.text import Text
 
 TEXTS: dict[str, Text] = {
     # verdict
+    "vllm.on_cpu": Text(
+        "This vLLM was built for the processor: the weights stay in RAM, and only small models"
+        " answer at a useful speed.",
+        "这个 vLLM 是为 CPU 编译的：权重放在内存中，只有小模型才有可用的速度。",
+    ),
     "vllm.fits": Text(
         "{engine} serves {name} on {gpus}: {tokens} tokens of cache, {users} at {context} each",
         "{engine} 可在 {gpus} 上运行 {name}：缓存 {tokens} 个词元，可容纳 {users}"

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QStackedLayout, QVBoxLay
 from kimi_desktop.backends.types import EngineState, EngineStatus
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui.bridge import Bridge
-from kimi_desktop.ui.engine_words import ALIVE, USABLE, loaded_model, state_word
+from kimi_desktop.ui.engine_words import ALIVE, USABLE, loaded_model, state_word, step_words
 from kimi_desktop.ui.theme import color, tokens, ui_font
 from kimi_desktop.ui.tokens import BODY_PX, RADIUS
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
@@ -123,6 +123,8 @@ class StartPanel(QWidget):
             parts.append(self.tr("ready"))
         else:
             parts.append(word)
+            if step := step_words(status):
+                parts.append(step)
         self._state.setText(" · ".join(parts))
         loading = status.state in (EngineState.STARTING, EngineState.LOADING)
         self._gauge.setVisible(loading)

@@ -189,7 +189,7 @@ class DetailsPane(Surface):
         self.path.setText(_breakable(str(model.path)))
 
     def _show_state(self, row: Row) -> None:
-        ready = row.model.is_startable
+        ready = row.model.is_startable or row.model.is_served
         gone = row.model.state is ModelState.MISSING
         self.verify.setVisible(not gone)
         for button in (self.move_button, self.remove):
@@ -200,7 +200,7 @@ class DetailsPane(Surface):
         self.start.setText(self.tr("Chat with it") if running else self.tr("Start"))
         self.start.set_icon("chat" if running else "play")
         self.start.setVisible(ready)
-        self.plan.setVisible(ready and row.model.facts is not None)
+        self.plan.setVisible(row.model.is_startable and row.model.facts is not None)
 
     def _show_facts(self, model: LocalModel) -> None:
         rows = [(self.tr("File size"), format_file_size(model.size_bytes))]

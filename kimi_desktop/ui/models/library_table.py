@@ -130,12 +130,16 @@ class LibraryTable(QTreeView):
 
     def actions_for(self, row: Row) -> list[tuple[RowAction, str, bool]]:
         """(action, words, whether it is possible) for the menu and the details."""
-        ready = row.model.is_startable
+        ready = row.model.is_startable or row.model.is_served
         running = is_running(row.model, self.rows.status)
         is_gone = row.model.state is ModelState.MISSING
         return [
             (RowAction.START, self.tr("Chat with it") if running else self.tr("Start"), ready),
-            (RowAction.PLAN, self.tr("Open in Plan"), ready and row.model.facts is not None),
+            (
+                RowAction.PLAN,
+                self.tr("Open in Plan"),
+                row.model.is_startable and row.model.facts is not None,
+            ),
             (RowAction.SHOW, self.tr("Show in folder"), not is_gone),
             (RowAction.COPY, self.tr("Copy path"), True),
             (RowAction.VERIFY, self.tr("Verify again"), not is_gone),
@@ -226,7 +230,7 @@ class LibraryTable(QTreeView):
             if icon.contains(place):
                 if name == "more":
                     self._pop_up(row, self.viewport().mapToGlobal(icon.bottomLeft()))
-                elif row.model.is_startable:
+                elif row.model.is_startable or row.model.is_served:
                     self.wanted.emit(RowAction.START, row.model)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -46,6 +46,7 @@ from kimi_desktop.ui.models.import_actions import ImportActions
 from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.library_view import LibraryView
 from kimi_desktop.ui.models.rows import Row, is_running, rows_of
+from kimi_desktop.ui.models.serve_sheet import ServeSheet
 from kimi_desktop.ui.models.shelf_actions import ShelfActions
 from kimi_desktop.ui.models.verify_actions import VerifyActions
 from kimi_desktop.ui.widgets.button import Button
@@ -257,6 +258,10 @@ class ModelsPage(QWidget):
         engine = self._bridge.services.engine
         if model.problem is not None:
             go.report(model.problem)
+        elif model.is_served and is_running(model, engine.status):
+            go.new_chat()
+        elif model.is_served:
+            go.open_overlay(lambda window: ServeSheet(window, self._bridge, model))
         elif model.format is not ModelFormat.GGUF:
             go.report(ModelError(ErrorCode.MODEL_NEEDS_SERVER, {"name": model.title}))
         elif model.state is not ModelState.READY:

@@ -131,7 +131,7 @@ class RowPainter:
     def _actions(self, row: Row, cell: QRect) -> None:
         t = tokens()
         for name, place in action_places(cell):
-            if name == "play" and not row.model.is_startable:
+            if name == "play" and not (row.model.is_startable or row.model.is_served):
                 continue
             running = name == "play" and is_running(row.model, self._model.status)
             hovered = self._hover is not None and place.contains(self._hover)

@@ -108,21 +108,68 @@ class FoldersCard(SettingsCard):
             self._fill(event.folders)
 
 
+class ProgramRow(SettingRow):
+    """A path to a program: typed, chosen, or none. ``name`` is its field of the engine settings."""
+
+    def __init__(self, bridge: Bridge, name: str) -> None:
+        self._bridge = bridge
+        self._field_name = name
+        self._question = ""
+        self.field = Field()
+        self.field.setMinimumWidth(280)
+        self.choose_button = Button()
+        self.clear_button = IconButton("close")
+        super().__init__(self.field, self.choose_button, self.clear_button)
+        self.field.editingFinished.connect(self._on_edited)
+        self.choose_button.clicked.connect(self._choose)
+        self.clear_button.clicked.connect(lambda: self._change(""))
+
+    def set_words(self, placeholder: str, question: str, clear: str) -> None:
+        """What stands in the empty field, over the file dialog, and on the cross."""
+        self.field.setPlaceholderText(placeholder)
+        self._question = question
+        self.choose_button.setText(self.tr("Choose…"))
+        self.clear_button.set_label(clear)
+        self.show_path()
+
+    @property
+    def path(self) -> str:
+        """In the settings."""
+        return str(getattr(self._bridge.settings.engine, self._field_name))
+
+    def show_path(self) -> None:
+        """What the settings say."""
+        if self.field.text() != self.path:
+            self.field.setText(self.path)
+        self.clear_button.setEnabled(bool(self.path))
+
+    def _on_edited(self) -> None:
+        path = self.field.text().strip()
+        if path != self.path:
+            self._change(path)
+
+    def _choose(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, self._question)
+        if name:
+            self._change(name)
+
+    def _change(self, path: str) -> None:
+        def change(settings: Settings) -> Settings:
+            engine = dataclasses.replace(settings.engine, **{self._field_name: path})  # type: ignore[arg-type]
+            return dataclasses.replace(settings, engine=engine)
+
+        self._bridge.save_settings(change)
+        self._bridge.navigation.tell(self.tr("Used when the engine is started the next time."))
+
+
 class EngineCard(SettingsCard):
-    """The embedded llama.cpp, or a llama-server of the user's."""
+    """The embedded llama.cpp or a llama-server of the user's, and the Python that has vLLM."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
-        self._bridge = bridge
-        self.field = Field()
-        self.field.setMinimumWidth(280)
-        self.field.editingFinished.connect(self._on_edited)
-        self.choose_button = Button()
-        self.choose_button.clicked.connect(self._choose)
-        self.clear_button = IconButton("close")
-        self.clear_button.clicked.connect(lambda: self._change(""))
-        self._row = SettingRow(self.field, self.choose_button, self.clear_button)
-        self.show_rows((self._row,))
+        self.llama = ProgramRow(bridge, "llama_server")
+        self.vllm = ProgramRow(bridge, "vllm_python")
+        self.show_rows((self.llama, self.vllm))
         bridge.happened.connect(self._on_event)
         self.retranslate()
 
@@ -134,42 +181,27 @@ class EngineCard(SettingsCard):
 
     def retranslate(self) -> None:
         """Set the words."""
-        self._row.set_texts(
+        self.llama.set_texts(
             self.tr("llama-server"),
             self.tr("A program of your own. Empty: the llama.cpp that comes with the app."),
         )
-        self.field.setPlaceholderText(self.tr("Embedded llama.cpp"))
-        self.choose_button.setText(self.tr("Choose…"))
-        self.clear_button.set_label(self.tr("Use the embedded engine"))
-        self._show()
-
-    def _show(self) -> None:
-        program = self._bridge.settings.engine.llama_server
-        if self.field.text() != program:
-            self.field.setText(program)
-        self.clear_button.setEnabled(bool(program))
-
-    def _on_edited(self) -> None:
-        program = self.field.text().strip()
-        if program != self._bridge.settings.engine.llama_server:
-            self._change(program)
-
-    def _choose(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, self.tr("llama-server program"))
-        if name:
-            self._change(name)
-
-    def _change(self, program: str) -> None:
-        def change(settings: Settings) -> Settings:
-            engine = dataclasses.replace(settings.engine, llama_server=program)
-            return dataclasses.replace(settings, engine=engine)
-
-        self._bridge.save_settings(change)
-        self._bridge.navigation.tell(self.tr("Used when the engine is started the next time."))
+        self.llama.set_words(
+            self.tr("Embedded llama.cpp"),
+            self.tr("llama-server program"),
+            self.tr("Use the embedded engine"),
+        )
+        self.vllm.set_texts(
+            self.tr("vLLM"),
+            self.tr("The Python of an environment that has vLLM, for folders of safetensors."),
+        )
+        self.vllm.set_words(
+            self.tr("vllm on PATH"), self.tr("Python with vLLM"), self.tr("Use the one on PATH")
+        )
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, SettingsChanged | BuildsChanged):
-            self._show()
+            self.llama.show_path()
+            self.vllm.show_path()
 
 
 class DataCard(SettingsCard):

@@ -26,6 +26,7 @@ from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.models.drop import dropped_file, dropped_folders
 from kimi_desktop.ui.models.library_table import RowAction
+from kimi_desktop.ui.models.serve_sheet import ServeSheet
 from kimi_desktop.ui.models.table_model import Column
 from tests.support import scripted_data
 from tests.ui.models.test_rows import companion
@@ -93,17 +94,18 @@ def test_companions_are_listed_with_their_model(page, services, tmp_path):
     assert not page.details.start.isVisible()
 
 
-def test_a_checkpoint_says_what_runs_it(page, services, asked):
+def test_a_checkpoint_says_what_runs_it(page, services, overlays):
     folder = services.models.folders[0]
     model = scripted_data.checkpoint_model(folder)
     services.models.set_models(*services.models.models, model)
     select(page, model)
     assert "vLLM and SGLang can" in page.details.advice.text()
-    assert not page.details.start.isVisible()
+    assert page.details.start.isVisible()
+    assert not page.details.plan.isVisible()
     assert "Chat template" not in page.details.facts()
     assert page.details._note.full_text() == "for vLLM, SGLang"
     page.act(RowAction.START, model)
-    assert asked["problem_met"][0].code is ErrorCode.MODEL_NEEDS_SERVER
+    assert isinstance(overlays[-1], ServeSheet)
 
 
 def test_when_it_was_verified_and_by_whom(page, services):

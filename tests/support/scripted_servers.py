@@ -1,0 +1,44 @@
+"""Plans for checkpoints on scripted services: the real planner on a real geometry, at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kimi_desktop.backends.model_code import ModelCode
+from kimi_desktop.backends.server_planner import ServerOffer, ServerPlanner
+from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.messages import Language
+from kimi_desktop.base.operation import Operation
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.vllm_rules import splits
+from kimi_desktop.planner.vllm_search import plan_server
+from kimi_desktop.planner.vllm_types import ServerWishes
+from tests.support.hf_shapes import kimi_linear, model_of
+
+if TYPE_CHECKING:
+    from tests.support.scripted_services import ScriptedServices
+
+
+class ScriptedServers:
+    """``code`` is what every model brings along, ``error`` what a look at it meets."""
+
+    def __init__(self, services: ScriptedServices) -> None:
+        self._services = services
+        self.code = ModelCode()
+        self.error: KimiError | None = None
+
+    def find(self, model: LocalModel, wishes: ServerWishes) -> Operation[ServerOffer]:
+        desk = self._services.desk
+        if self.error is not None:
+            return desk.failed("servers.find", self.error, model.id, wishes)
+        machine = self._services.machine.machine
+        served = model_of(kimi_linear(), model.title)
+        plan = plan_server(served, machine, wishes) if machine else None
+        ways = tuple(splits(served.config, len(machine.gpus))) if machine else ()
+        offer = ServerOffer(plan, ways, self.code, "", (), served, machine, None)
+        return desk.operation("servers.find", offer, model.id, wishes)
+
+    def words(
+        self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False
+    ) -> tuple[str, ...]:
+        return ServerPlanner.words(self, offer, build, language, on_cpu=on_cpu)  # type: ignore[arg-type]
