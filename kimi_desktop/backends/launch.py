@@ -125,10 +125,12 @@ class EngineProcess:
                 if event["event"] == "exited":
                     code = event["code"]
                 self._take(event)
-            await self._supervisor.wait()
-            if code is None and self.pid:  # its supervisor was lost
+            # Its supervisor was lost: first end what it kept, since workers that live on hold the
+            # pipes open, and asyncio's wait() waits for those, too (unless it comes late).
+            if code is None and self.pid:
                 await io.in_pool(end_tree, self.pid, self.process_started, grace_s)
-            await reading  # last: workers that live on would hold the pipe open
+            await reading
+            await self._supervisor.wait()
         except asyncio.CancelledError:
             if self._supervisor.stdin is not None:
                 self._supervisor.stdin.close()
