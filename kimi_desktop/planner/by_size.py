@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from kimi_desktop.base.units import GIB, MIB
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.planner.choose import SMALL_UBATCH
 from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed, shares_memory
-from kimi_desktop.planner.placement import SMALL_UBATCH
 from kimi_desktop.planner.plan_types import Profile
 from kimi_desktop.planner.profiles import RULES
 from kimi_desktop.planner.speed import forecast_speed

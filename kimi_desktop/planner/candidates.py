@@ -20,7 +20,9 @@ from kimi_desktop.planner.graph_width import MEASURED_UBATCH
 from kimi_desktop.planner.hardware import gpu_speed
 from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
 from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
+from kimi_desktop.planner.profiles import ANSWER_TOKENS
 from kimi_desktop.planner.reads import TYPICAL_DEPTH, token_reads
+from kimi_desktop.planner.speed_setup import ForecastRule
 from kimi_desktop.planner.spread import Reads, spread_experts, spread_whole
 from kimi_desktop.planner.types import HOST, ModelShape, Placement
 from kimi_desktop.planner.weights import LayerBytes, embedding_bytes, layer_bytes, layer_devices
@@ -59,8 +61,21 @@ class Candidate:
     reads: TokenReads
     seconds: float
     """Per token, by the rule."""
+    prompt_seconds: float
+    """Of a prompt of ``speed_setup.PROMPT_TOKENS``."""
     host_short_bytes: int
     """By how much the main memory is over its budget, 0 when it is not."""
+    over_share: float = 0.0
+    """Of the fullest GPU, by how much it is over its budget; the reserve is outside of that."""
+
+    def short_of(self, reserve_share: float) -> tuple[bool, bool, bool]:
+        """VRAM lacks something, main memory does, the reserve is not kept."""
+        return self.over_share > reserve_share, self.host_short_bytes > 0, self.over_share > 0
+
+    @property
+    def exchange_seconds(self) -> float:
+        """A prompt and an answer: what candidates are compared by."""
+        return self.prompt_seconds + ANSWER_TOKENS * self.seconds
 
 
 @dataclass
@@ -71,6 +86,7 @@ class Site:
     machine: Machine
     reserve_share: float
     rule: SpeedRule
+    prompts: ForecastRule
     uses_gpus: bool
     margins: dict[int, int] = field(default_factory=dict)
     """Bytes per GPU that an exact forecast found to be missing."""
@@ -136,15 +152,25 @@ class Site:
         found = cache_by_device(self.shape.geometry, base, range(count))
         return tuple(found.get(index, 0) for index in range(count + 1))
 
-    def budgets(self, gpus: Sequence[int], base: Placement) -> list[float]:
+    def costs(self, cache: Sequence[int], in_ram: frozenset[int] = frozenset()) -> list[int]:
+        """Weights and cache per layer on a GPU, without the experts of the blocks in RAM."""
+        return [
+            layer.dense_gpu + size + (0 if index in in_ram else layer.experts_gpu)
+            for index, (layer, size) in enumerate(zip(self.layers, cache, strict=True))
+        ]
+
+    def budgets(
+        self, gpus: Sequence[int], base: Placement, reserve_share: float | None = None
+    ) -> list[float]:
         """What weights, cache and compute may take, per GPU."""
+        reserve = self.reserve_share if reserve_share is None else reserve_share
         overhead = gpu_overhead_bytes(self.shape, base)
         if len(gpus) > 1:
             tokens = max(base.n_ubatch - MEASURED_UBATCH, 0)
             overhead += 4 * tokens * WIDER * self.shape.geometry.n_embd
         return [
             self.machine.gpus[number].vram_free_bytes
-            - self.reserve_share * self.machine.gpus[number].vram_total_bytes
+            - reserve * self.machine.gpus[number].vram_total_bytes
             - overhead
             - self.margins.get(number, 0)
             for number in gpus
@@ -158,37 +184,41 @@ class Site:
 
     # ways
 
-    def whole(self, gpus: tuple[int, ...], base: Placement) -> Candidate | None:
-        """Everything on these GPUs."""
-        gpus, budgets = self._with_room(gpus, base)
+    def whole(
+        self, gpus: tuple[int, ...], base: Placement, layers: int | None = None
+    ) -> Candidate | None:
+        """Everything on these GPUs, or of the last ``layers`` everything."""
+        layers = self.n_layers if layers is None else layers
+        gpus, budgets = self.with_room(gpus, base)
         cache = self.cache_bytes(base)
-        costs = [
-            layer.dense_gpu + layer.experts_gpu + size
-            for layer, size in zip(self.layers, cache, strict=True)
-        ]
+        costs = self.costs(cache)[-layers:]
         if not gpus or sum(costs) > sum(budgets):
             return None
-        placement = dataclasses.replace(base, n_gpu_layers=self.n_layers)
-        counts = self._split(placement, budgets, costs, gpus)
+        placement = dataclasses.replace(base, n_gpu_layers=layers)
+        counts = self.split(placement, budgets, costs, gpus)
         if counts is None:
             return None
-        return self._candidate(Way.ALL_ON_GPUS, placement, (gpus, counts), frozenset(), cache)
+        return self.candidate(Way.ALL_ON_GPUS, placement, (gpus, counts), frozenset(), cache)
 
-    def staged(self, gpus: tuple[int, ...], base: Placement) -> Candidate | None:
-        """All layers on these GPUs, as many experts with them as fit."""
+    def staged(
+        self, gpus: tuple[int, ...], base: Placement, layers: int | None = None
+    ) -> Candidate | None:
+        """All layers on these GPUs (or the last ``layers``), as many experts with them as fit."""
+        layers = self.n_layers if layers is None else layers
+        first = self.n_layers - layers
         gpus = gpus if self.expert_blocks else ()
         cache = self.cache_bytes(base)
-        placement = dataclasses.replace(base, n_gpu_layers=self.n_layers)
-        dense = [layer.dense_gpu + size for layer, size in zip(self.layers, cache, strict=True)]
+        placement = dataclasses.replace(base, n_gpu_layers=layers)
+        dense = self.costs(cache, frozenset(self.expert_blocks))[first:]
         spread = None
         while gpus:
-            gpus, budgets = self._with_room(gpus, base)
-            rooms = self._rooms_staged(placement, budgets)
+            gpus, budgets = self.with_room(gpus, base)
+            rooms = self.rooms_staged(placement, budgets)
             # A GPU that cannot even hold a layer beside its working memory only stands in the way.
             useful = tuple(g for g, room in zip(gpus, rooms, strict=True) if room >= min(dense))
             if useful == gpus:
-                reads = self._reads(gpus, base, cache)
-                spread = spread_experts(dense, self.experts, rooms, reads)
+                reads = self._reads(gpus, base, cache, first)
+                spread = spread_experts(dense, self.experts[first:], rooms, reads)
                 if spread is None:
                     return None
                 useful = tuple(g for g, n in zip(gpus, spread.counts, strict=True) if n)
@@ -197,28 +227,34 @@ class Site:
             gpus = useful
         if spread is None or not gpus:
             return None
-        in_ram = frozenset(self.expert_blocks) - spread.experts_on_gpu
+        kept = frozenset(first + index for index in spread.experts_on_gpu)
+        in_ram = frozenset(self.expert_blocks) - kept
         in_ram = in_ram or frozenset(self.expert_blocks[:1])  # else it would be the way ``whole``
-        if len(gpus) == 1:
-            placement = dataclasses.replace(placement, n_cpu_moe=max(in_ram) + 1)
-        else:
-            placement = dataclasses.replace(placement, overrides=(experts_rule(in_ram),))
+        placement = self.with_experts_in_ram(placement, in_ram, len(gpus))
         on = (gpus, spread.counts)
-        return self._candidate(Way.EXPERTS_IN_RAM, placement, on, in_ram, cache)
+        return self.candidate(Way.EXPERTS_IN_RAM, placement, on, in_ram, cache)
+
+    def with_experts_in_ram(
+        self, placement: Placement, in_ram: frozenset[int], n_gpu: int
+    ) -> Placement:
+        """One GPU keeps the last blocks, which a count says; several want a rule of names."""
+        if n_gpu == 1:
+            return dataclasses.replace(placement, n_cpu_moe=max(in_ram) + 1)
+        return dataclasses.replace(placement, overrides=(experts_rule(in_ram),))
 
     def partial(self, gpus: tuple[int, ...], base: Placement) -> Candidate | None:
         """As many layers as fit onto these GPUs, from the back, experts in RAM."""
-        gpus, budgets = self._with_room(gpus, base)
+        gpus, budgets = self.with_room(gpus, base)
         if not gpus:
             return None
         cache = self.cache_bytes(base)
         in_ram = frozenset(self.expert_blocks)
         n_cpu_moe = max(in_ram) + 1 if in_ram else 0
-        costs = [layer.dense_gpu + size for layer, size in zip(self.layers, cache, strict=True)]
+        costs = self.costs(cache, in_ram)
 
         def placed(layers: int) -> tuple[Placement, tuple[int, ...]] | None:
             placement = dataclasses.replace(base, n_gpu_layers=layers, n_cpu_moe=n_cpu_moe)
-            counts = self._split(placement, budgets, costs[-layers:], gpus)
+            counts = self.split(placement, budgets, costs[-layers:], gpus)
             return None if counts is None else (placement, counts)
 
         low, high = 0, self.n_layers - 1
@@ -232,7 +268,7 @@ class Site:
         if found is None:
             return None
         on = (gpus, found[1])
-        return self._candidate(Way.LAYERS_IN_RAM, found[0], on, in_ram, cache)
+        return self.candidate(Way.LAYERS_IN_RAM, found[0], on, in_ram, cache)
 
     def without_gpu(self, base: Placement) -> Candidate:
         """Everything in main memory."""
@@ -240,65 +276,48 @@ class Site:
         placement = dataclasses.replace(base, n_gpu_layers=0)
         if self.machine.gpu_note == "apple":  # the GPU shares the memory: all layers are its own
             placement = dataclasses.replace(base, n_gpu_layers=self.n_layers, repack=False)
-        return self._candidate(Way.NO_GPU, placement, ((), ()), in_ram, self.cache_bytes(base))
-
-    def as_wished(self, base: Placement) -> Candidate:
-        """The layers that ``base`` names, over all GPUs as evenly as their memory allows."""
-        layers = min(base.n_gpu_layers, self.n_layers)
-        gpus = self.order if layers else ()
-        cache = self.cache_bytes(base)
-        in_ram = frozenset(block for block in self.expert_blocks if block < base.n_cpu_moe)
-        if not gpus:
-            return self._candidate(Way.AS_WISHED, base, ((), ()), in_ram, cache)
-        budgets = [max(budget, 1.0) for budget in self.budgets(gpus, base)]
-        costs = [
-            layer.dense_gpu + size + (0 if index in in_ram else layer.experts_gpu)
-            for index, (layer, size) in enumerate(zip(self.layers, cache, strict=True))
-        ]
-        counts = self._split(base, budgets, costs[-layers:], gpus)
-        if counts is None:
-            counts = _shares(layers, budgets)
-        return self._candidate(Way.AS_WISHED, base, (gpus, counts), in_ram, cache)
+        return self.candidate(Way.NO_GPU, placement, ((), ()), in_ram, self.cache_bytes(base))
 
     # parts
 
-    def _with_room(
-        self, gpus: tuple[int, ...], base: Placement
+    def with_room(
+        self, gpus: Sequence[int], base: Placement
     ) -> tuple[tuple[int, ...], list[float]]:
         """Those that have anything left for the model, and their budgets."""
         budgets = self.budgets(gpus, base)
         found = [(gpu, room) for gpu, room in zip(gpus, budgets, strict=True) if room > 0]
         return tuple(gpu for gpu, _ in found), [room for _, room in found]
 
-    def _rooms_staged(self, placement: Placement, budgets: Sequence[float]) -> list[float]:
+    def rooms_staged(self, placement: Placement, budgets: Sequence[float]) -> list[float]:
         """What is left for layers and experts, per GPU, with experts on both sides.
 
         Graphs of GPUs with and without experts differ; room is kept for the larger.
         """
         rooms = list(budgets)
         for blocks in (self.n_layers, self.expert_blocks[0] + 1):
-            compute = self._compute(
-                dataclasses.replace(placement, n_cpu_moe=blocks), tuple(budgets), self.n_layers
-            )
+            with_blocks = dataclasses.replace(placement, n_cpu_moe=blocks)
+            compute = self.compute(with_blocks, tuple(budgets), placement.n_gpu_layers)
             for at, budget in enumerate(budgets):
                 rooms[at] = min(rooms[at], budget - compute.get(at, 0))
         return rooms
 
-    def _reads(self, gpus: Sequence[int], base: Placement, cache: Sequence[int]) -> Reads:
+    def _reads(
+        self, gpus: Sequence[int], base: Placement, cache: Sequence[int], first: int
+    ) -> Reads:
         geometry = self.shape.geometry
         depth = min(1.0, TYPICAL_DEPTH / base.context)
         on_gpus, on_host = self.seconds_per_byte
         return Reads(
             [
                 layer.dense_gpu + size * depth
-                for layer, size in zip(self.layers, cache, strict=True)
+                for layer, size in zip(self.layers[first:], cache[first:], strict=True)
             ],
             geometry.n_expert_used / max(geometry.n_expert, 1),
             [on_gpus[number] for number in gpus],
             on_host,
         )
 
-    def _split(
+    def split(
         self,
         placement: Placement,
         budgets: Sequence[float],
@@ -310,7 +329,7 @@ class Site:
         split: tuple[float, ...] = tuple(budgets)
         counts: tuple[int, ...] | None = None
         for _ in range(ROUNDS):
-            compute = self._compute(placement, split, placement.n_gpu_layers)
+            compute = self.compute(placement, split, placement.n_gpu_layers)
             rooms = [budget - compute.get(at, 0) for at, budget in enumerate(budgets)]
             counts = spread_whole(costs, rooms, speeds)
             if counts is None or counts == split or len(gpus) == 1:
@@ -318,28 +337,43 @@ class Site:
             split = counts
         return counts
 
-    def _compute(
+    def compute(
         self, placement: Placement, split: tuple[float, ...], layers: int
     ) -> Mapping[int, int]:
+        """Compute buffers, by the engine's number of a device."""
         devices = layer_devices(self.shape.geometry.n_layer, layers, split)
         return compute_by_device(self.shape, placement, split, devices).bytes
 
-    def _candidate(
+    def candidate(
         self,
         way: Way,
         placement: Placement,
         on: tuple[tuple[int, ...], tuple[int, ...]],
         in_ram: frozenset[int],
         cache: Sequence[int],
+        *,
+        over_share: float = 0.0,
     ) -> Candidate:
         """Priced; ``on`` are the GPUs and their counts of layers."""
         used = [(gpu, count) for gpu, count in zip(*on, strict=True) if count]
         gpus, counts = tuple(gpu for gpu, _ in used), [count for _, count in used]
         if len(gpus) > 1:
             placement = dataclasses.replace(placement, tensor_split=tuple(map(float, counts)))
+        return self.priced(way, placement, gpus, in_ram, cache, over_share=over_share)
+
+    def priced(
+        self,
+        way: Way,
+        placement: Placement,
+        gpus: tuple[int, ...],
+        in_ram: frozenset[int],
+        cache: Sequence[int],
+        *,
+        over_share: float = 0.0,
+    ) -> Candidate:
+        """A placement on GPUs that all hold some of it, with what it costs."""
         split = placement.tensor_split or ((1.0,) if gpus else ())
-        n_layer = self.shape.geometry.n_layer
-        engine = layer_devices(n_layer, placement.n_gpu_layers, split)
+        engine = layer_devices(self.shape.geometry.n_layer, placement.n_gpu_layers, split)
         devices = [HOST if device == HOST else gpus[device] for device in engine]
         reads = token_reads(
             self.shape,
@@ -349,11 +383,14 @@ class Site:
             context=placement.context,
             n_gpu=len(self.machine.gpus),
         )
-        held = self._host_bytes(placement, split, engine, in_ram, cache)
+        prompt = self.prompts.prompt(placement, gpus, devices, in_ram, reads)
+        held = self.host_bytes(placement, split, engine, in_ram, cache)
         short = max(int(held - self._host_budget()), 0)
-        return Candidate(way, placement, gpus, in_ram, reads, self.rule(reads), short)
+        return Candidate(
+            way, placement, gpus, in_ram, reads, self.rule(reads), prompt, short, over_share
+        )
 
-    def _host_bytes(
+    def host_bytes(
         self,
         placement: Placement,
         split: tuple[float, ...],
@@ -361,6 +398,7 @@ class Site:
         in_ram: frozenset[int],
         cache: Sequence[int],
     ) -> int:
+        """What main memory holds; arguments as in ``priced``, devices by the engine's numbers."""
         total = self.embedding_bytes + host_overhead_bytes(self.shape, placement)
         total += compute_by_device(
             self.shape,
@@ -388,14 +426,3 @@ def _reads_of(sizes: Sequence[float]) -> TokenReads:
 def experts_rule(blocks: frozenset[int]) -> tuple[str, int]:
     """An override that keeps the experts of ``blocks`` in main memory."""
     return EXPERTS_OF.format(blocks="|".join(map(str, sorted(blocks)))), HOST
-
-
-def _shares(layers: int, budgets: Sequence[float]) -> tuple[int, ...]:
-    """Layers in proportion to the budgets, which they do not fit into anyway."""
-    total = sum(budgets)
-    counts: list[int] = []
-    done = 0.0
-    for budget in budgets:
-        done += budget
-        counts.append(round(layers * done / total) - sum(counts))
-    return tuple(counts)

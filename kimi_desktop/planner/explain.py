@@ -9,14 +9,16 @@ from kimi_desktop.base.errors import Param
 from kimi_desktop.base.units import format_context, format_count, format_gib
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.candidates import Candidate, Site, Way
+from kimi_desktop.planner.choose import SMALL_UBATCH
 from kimi_desktop.planner.plan_types import Decision, Fit, Plan, Wishes
+from kimi_desktop.planner.profiles import context_aim
 from kimi_desktop.planner.types import ModelShape
+from kimi_desktop.planner.weights import layer_devices
 
 LAYERS = {
     Way.ALL_ON_GPUS: "all",
     Way.EXPERTS_IN_RAM: "experts",
     Way.LAYERS_IN_RAM: "partial",
-    Way.AS_WISHED: "wished",
 }
 
 
@@ -36,8 +38,8 @@ def explain(
         plan: the same with its exact forecast.
         host_decisions: how weights are held, threads and memory nodes.
     """
-    found: list[Decision] = [_layers(site, candidate, plan)]
-    found += _gpus(site, plan)
+    found: list[Decision] = [_layers(site, wishes, candidate, plan)]
+    found += _gpus(site, wishes, plan)
     found.append(_context(site, wishes, plan))
     found += _beyond_training(site.shape, plan)
     found.append(_cache(wishes, plan))
@@ -85,7 +87,7 @@ def gpu_names(machine: Machine, gpus: Iterable[int]) -> str:
     return ", ".join(f"GPU {a}" if a == b else f"GPU {a}–{b}" for a, b in runs)
 
 
-def _layers(site: Site, candidate: Candidate, plan: Plan) -> Decision:
+def _layers(site: Site, wishes: Wishes, candidate: Candidate, plan: Plan) -> Decision:
     gpus = gpu_names(site.machine, plan.gpus)
     total = len(site.expert_blocks)
     params: dict[str, Param] = {
@@ -98,13 +100,26 @@ def _layers(site: Site, candidate: Candidate, plan: Plan) -> Decision:
         "used": site.shape.geometry.n_expert_used,
         "count": site.shape.geometry.n_expert,
     }
-    if candidate.way is Way.NO_GPU:
+    if candidate.way is Way.AS_WISHED:
+        key = _wished_layers(site, wishes, plan)
+    elif candidate.way is Way.NO_GPU:
         key = _without_gpu(site)
     elif candidate.way is Way.EXPERTS_IN_RAM and not params["experts_on_gpu"]:
         key = "no_experts"
     else:
         key = LAYERS[candidate.way]
     return Decision(f"why.layers.{key}", params)
+
+
+def _wished_layers(site: Site, wishes: Wishes, plan: Plan) -> str:
+    """What of it the user chose."""
+    if not plan.gpus:
+        return "wished_none" if wishes.n_gpu_layers == 0 else _without_gpu(site)
+    if not site.expert_blocks or wishes.n_cpu_moe is None:
+        if wishes.n_gpu_layers is None:
+            return "all" if plan.placement.n_gpu_layers >= site.n_layers else "partial"
+        return "wished_experts" if plan.experts_in_ram else "wished_all"
+    return "wished" if wishes.n_gpu_layers is not None else "wished_moe"
 
 
 def _without_gpu(site: Site) -> str:
@@ -115,15 +130,18 @@ def _without_gpu(site: Site) -> str:
     return "too_small" if site.uses_gpus else "engine_without"
 
 
-def _gpus(site: Site, plan: Plan) -> list[Decision]:
+def _gpus(site: Site, wishes: Wishes, plan: Plan) -> list[Decision]:
     """How layers are split, and which GPUs are left alone."""
     found: list[Decision] = []
     if len(plan.gpus) > 1:
+        n_layer = site.shape.geometry.n_layer
+        split = plan.placement.tensor_split
+        devices = layer_devices(n_layer, plan.placement.n_gpu_layers, split)
         shares = ", ".join(
-            f"GPU {number}: {int(count)}"
-            for number, count in zip(plan.gpus, plan.placement.tensor_split, strict=True)
+            f"GPU {number}: {devices.count(at)}" for at, number in enumerate(plan.gpus)
         )
-        found.append(Decision("why.split", {"shares": shares}))
+        key = "why.split" if wishes.tensor_split is None else "why.split.wished"
+        found.append(Decision(key, {"shares": shares}))
     idle = [number for number in site.order if number not in plan.gpus]
     if plan.gpus and idle:
         names = gpu_names(site.machine, idle)
@@ -142,6 +160,9 @@ def _context(site: Site, wishes: Wishes, plan: Plan) -> Decision:
     if wishes.context is not None:
         return Decision("why.context.wished", params)
     train = site.shape.geometry.context_train
+    aim = context_aim(site.shape, wishes) * wishes.n_parallel
+    if context < aim:
+        return Decision("why.context.shorter", params | {"aim": format_context(aim)})
     whole = train and context >= train * wishes.n_parallel
     return Decision("why.context.whole" if whole else "why.context.chosen", params)
 
@@ -171,9 +192,11 @@ def _ubatch(wishes: Wishes, plan: Plan) -> Decision:
     }
     if wishes.n_ubatch is not None or wishes.n_batch is not None:
         return Decision("why.ubatch.wished", params)
-    staged = placement.offload_ops and bool(plan.experts_in_ram) and bool(plan.gpus)
-    large = staged and placement.n_ubatch > 512
-    return Decision("why.ubatch.staged" if large else "why.ubatch.usual", params)
+    if placement.n_ubatch < SMALL_UBATCH:
+        return Decision("why.ubatch.small", params)
+    if placement.offload_ops and plan.gpus and placement.n_ubatch > SMALL_UBATCH:
+        return Decision("why.ubatch.staged" if plan.experts_in_ram else "why.ubatch.layers", params)
+    return Decision("why.ubatch.usual", params)
 
 
 def _reserve(plan: Plan, share: float) -> Decision:

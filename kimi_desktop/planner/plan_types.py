@@ -65,6 +65,8 @@ class Wishes:
     n_gpu_layers: int | None = None
     """The output counts as one layer."""
     n_cpu_moe: int | None = None
+    tensor_split: tuple[float, ...] | None = None
+    """A share of the layers on GPUs per GPU of the machine, in its order; 0 = not used."""
     n_batch: int | None = None
     n_ubatch: int | None = None
     n_threads: int | None = None
@@ -174,6 +176,8 @@ class Plan:
     """Blocks whose experts are in main memory."""
     missing: tuple[Decision, ...] = ()
     """What is short, when it does not fit."""
+    exchange_seconds: float | None = None
+    """A prompt and an answer, by which the search compared; None where nothing was."""
     alternatives: tuple[Alternative, ...] = ()
     """The nearest first."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kimi_desktop.base.errors import ErrorCode, Param, PlanError
+from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.ggml import TYPES_BY_NAME
 from kimi_desktop.planner.plan_types import Profile, Wishes
 from kimi_desktop.planner.types import ALL_LAYERS, ModelShape
@@ -21,8 +22,13 @@ MOST_THREADS = 512
 """GGML_MAX_N_THREADS."""
 LEAST_CONTEXT = 4_096
 """What a planner's own choice never goes below, unless the model itself is shorter."""
+DEFAULT_CONTEXT = 8_192
+"""For a model that does not say what it was trained for."""
 ESTIMATE_SHARE = 0.04
 """More of every device is left free when the forecast is an estimate."""
+ANSWER_TOKENS = 512
+"""Placements are compared by an exchange: a prompt (``speed_setup.PROMPT_TOKENS``) and an answer
+of so many tokens. Four tokens are read for each that is written, as in chats with a history."""
 UNIFIED_SHARE = 0.25
 """Of the main memory that a GPU shares, what macOS keeps from it."""
 
@@ -51,6 +57,12 @@ RULES: Mapping[Profile, ProfileRules] = {
 }
 
 
+def context_aim(shape: ModelShape, wishes: Wishes) -> int:
+    """The context of one slot that the profile aims at, at most what the model knows."""
+    train = shape.geometry.context_train or DEFAULT_CONTEXT
+    return min(RULES[wishes.profile].context or train, train)
+
+
 def check_wishes(shape: ModelShape, wishes: Wishes) -> None:
     """Refuse what no engine can do.
 
@@ -76,6 +88,21 @@ def check_wishes(shape: ModelShape, wishes: Wishes) -> None:
             types = ", ".join(kind for kind in CACHE_TYPES if cache_type_fits(shape, kind))
             params = {"type": wishes.cache_type, "types": types}
             raise PlanError(ErrorCode.PLAN_BAD_CACHE_TYPE, params)
+
+
+def check_split(machine: Machine, wishes: Wishes) -> None:
+    """Refuse shares that name no GPU of the machine, or more than there are.
+
+    Raises:
+        PlanError: PLAN_BAD_WISH.
+    """
+    shares = wishes.tensor_split
+    if shares is None or not machine.gpus:
+        return
+    if len(shares) > len(machine.gpus) or min(shares, default=0) < 0 or not any(shares):
+        told = ",".join(f"{share:g}" for share in shares) or "–"
+        limits: dict[str, Param] = {"least": "0", "most": "1"}
+        raise PlanError(ErrorCode.PLAN_BAD_WISH, {"name": "-ts", "value": told, **limits})
 
 
 def check_context(context: int | None) -> None:

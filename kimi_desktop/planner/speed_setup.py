@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,8 +17,8 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.geometry import LayerKind, TensorTable
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed
-from kimi_desktop.planner.plan_types import Plan, SpeedRule, TokenReads
-from kimi_desktop.planner.speed import decode_parts
+from kimi_desktop.planner.plan_types import Plan, TokenReads
+from kimi_desktop.planner.speed import decode_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
 from kimi_desktop.planner.speed_types import (
     EngineKind,
@@ -31,6 +32,8 @@ from kimi_desktop.planner.weights import layer_devices
 
 _EXPERT = re.compile(r"\.ffn_(?:up|down|gate|gate_up)_(?:ch|)exps")
 _BLOCK = re.compile(r"blk\.(\d+)\.")
+PROMPT_TOKENS = 2_048
+"""The prompt that placements are judged by, as the forecast tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,49 +166,140 @@ def plan_input(
     )
 
 
+class ForecastRule:
+    """The speed forecast as the placement search asks for it, some hundred times.
+
+    Called with what a token reads it gives the seconds of that token; the rates behind that are
+    worked out once.
+    """
+
+    def __init__(
+        self, shape: ModelShape, machine: Machine, rates: MeasuredRates, factors: Factors
+    ) -> None:
+        self._machine, self._factors = machine, factors
+        self._host = host_speed(machine, rates.ram)
+        self._gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus)
+        geometry = shape.geometry
+        self._n_layer = geometry.n_layer_main
+        self._recurrent = sum(kind is LayerKind.RECURRENT for kind in geometry.layers)
+        self._weights = _layer_weights(shape)
+        self._fit()
+
+    def __call__(self, reads: TokenReads) -> float:
+        """Seconds of one new token."""
+        count = sum(1 for size in reads.gpu_bytes if size)
+        fixed = self._on_gpu
+        if reads.host_bytes:
+            fixed = self._fixed_both if count else self._fixed_alone
+        time = fixed + max(count - 1, 0) * self._hop + reads.host_bytes * self._per_host
+        return time + sum(a * b for a, b in zip(reads.gpu_bytes, self._per_gpu, strict=True))
+
+    def prompt(
+        self,
+        placement: Placement,
+        gpus: Sequence[int],
+        devices: Sequence[int],
+        experts_in_ram: Container[int],
+        reads: TokenReads,
+    ) -> float:
+        """Seconds that a prompt of ``PROMPT_TOKENS`` takes.
+
+        Args:
+            placement: micro-batch, and whether weights are brought to the GPU.
+            gpus: numbers of the machine's GPUs in use, in the engine's order.
+            devices: of every layer, HOST or anything else.
+            experts_in_ram: blocks whose experts are in main memory.
+            reads: what a token reads.
+        """
+        host_bytes = all_bytes = 0
+        host_flops = all_flops = 0.0
+        for index, layer in enumerate(self._weights):
+            on_host = devices[index] == HOST
+            all_bytes += layer.dense_bytes + layer.expert_bytes
+            all_flops += layer.dense_flops + layer.expert_flops
+            if on_host:
+                host_bytes += layer.dense_bytes
+                host_flops += layer.dense_flops
+            if on_host or index in experts_in_ram:
+                host_bytes += layer.expert_bytes
+                host_flops += layer.expert_flops
+        is_unified = self._machine.gpu_note == "apple"
+        used = (shared_gpu_speed(self._machine),) if is_unified else tuple(
+            self._gpus[number] for number in gpus)  # fmt: skip
+        work = TokenWork(
+            host_bytes=int(reads.host_bytes),
+            gpu_bytes=tuple(int(reads.gpu_bytes[number]) for number in gpus),
+            host_flops=host_flops,
+            gpu_flops=all_flops - host_flops,
+            n_layer=self._n_layer,
+            n_layer_recurrent=self._recurrent,
+        )
+        stages = bool(gpus) and placement.offload_ops
+        prompt = PromptWork(
+            n_ubatch=min(placement.n_ubatch, placement.n_batch),
+            staged_bytes=host_bytes if stages else 0,
+        )
+        file = FileWork(file_bytes=all_bytes, gpu_bytes=all_bytes - host_bytes)
+        setup = SpeedInput(self._host, used, work, prompt, file, is_unified=is_unified)
+        return sum(part.seconds for part in prompt_parts(setup, self._factors, PROMPT_TOKENS))
+
+    def _fit(self) -> None:
+        """What a byte costs where, and what a device and a step between two cost."""
+        count, gib = len(self._gpus), 2**30
+        nothing = (0,) * count
+        units = [tuple(gib * (other == one) for other in range(count)) for one in range(count)]
+        self._on_gpu = self._seconds(0, nothing)  # the fixed times of one GPU, reading nothing
+        alone = self._seconds(gib, nothing)
+        self._per_gpu = tuple((self._seconds(0, unit) - self._on_gpu) / gib for unit in units)
+        both = self._seconds(gib, units[0]) - gib * self._per_gpu[0] if units else alone
+        hop = 0.0
+        if count:
+            every = self._seconds(0, (gib,) * count)
+            hop = every - gib * math.fsum(self._per_gpu) - self._on_gpu
+        self._hop = hop / max(count - 1, 1)
+        self._fixed_alone = self._seconds(1, nothing)
+        self._per_host = (alone - self._fixed_alone) / (gib - 1)
+        self._fixed_both = both - gib * self._per_host
+
+    def _seconds(self, host_bytes: int, gpu_bytes: tuple[int, ...]) -> float:
+        work = TokenWork(host_bytes, gpu_bytes, 0.0, 0.0, self._n_layer, self._recurrent)
+        setup = SpeedInput(self._host, self._gpus, work)
+        return sum(part.seconds for part in decode_parts(setup, self._factors))
+
+
 def speed_rule(
     shape: ModelShape,
     machine: Machine,
     *,
     rates: MeasuredRates = MeasuredRates(),
     factors: Factors | None = None,
-) -> SpeedRule:
-    """The decode forecast as the placement search asks for it: seconds per token of bytes.
+) -> ForecastRule:
+    """The speed forecast as a rule for the placement search."""
+    return ForecastRule(shape, machine, rates, factors or shipped_speed_data().factors)
 
-    The rates are worked out once, since a search asks some thousand times.
-    """
-    factors = factors or shipped_speed_data().factors
-    gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus)
+
+@dataclass(frozen=True, slots=True)
+class _LayerWeights:
+    """One block (or the output): bytes of its weights, operations of one token."""
+
+    dense_bytes: int
+    expert_bytes: int
+    dense_flops: float
+    expert_flops: float
+
+
+@lru_cache(maxsize=64)
+def _layer_weights(shape: ModelShape) -> tuple[_LayerWeights, ...]:
     geometry = shape.geometry
-    recurrent = sum(kind is LayerKind.RECURRENT for kind in geometry.layers)
-    gib = 2**30
-
-    def seconds(host_bytes: int, gpu_bytes: tuple[int, ...]) -> float:
-        work = TokenWork(host_bytes, gpu_bytes, 0.0, 0.0, geometry.n_layer_main, recurrent)
-        setup = SpeedInput(host_speed(machine, rates.ram), gpus, work)
-        return sum(part.seconds for part in decode_parts(setup, factors))
-
-    nothing = (0,) * len(gpus)
-    units = [tuple(gib * (other == one) for other in range(len(gpus))) for one in range(len(gpus))]
-    on_gpu = seconds(0, nothing)  # the fixed times of one GPU, without reading anything
-    alone = seconds(gib, nothing)
-    per_gpu = tuple((seconds(0, unit) - on_gpu) / gib for unit in units)
-    both = seconds(gib, units[0]) - gib * per_gpu[0] if units else alone
-    hop = seconds(0, (gib,) * len(gpus)) - gib * math.fsum(per_gpu) - on_gpu if gpus else 0.0
-    hop /= max(len(gpus) - 1, 1)
-    fixed_alone = seconds(1, nothing)
-    per_host = (alone - fixed_alone) / (gib - 1)
-    fixed_both = both - gib * per_host
-
-    def rule(reads: TokenReads) -> float:
-        count = sum(1 for size in reads.gpu_bytes if size)
-        fixed = on_gpu
-        if reads.host_bytes:
-            fixed = fixed_both if count else fixed_alone
-        time = fixed + max(count - 1, 0) * hop + reads.host_bytes * per_host
-        return time + sum(a * b for a, b in zip(reads.gpu_bytes, per_gpu, strict=True))
-
-    return rule
+    used = geometry.n_expert_used / geometry.n_expert if geometry.n_expert else 1.0
+    sums = [[0, 0, 0.0, 0.0] for _ in range(geometry.n_layer + 1)]
+    for load in _loads(shape.tensors, (), geometry.n_layer):
+        if geometry.n_layer_main <= load.block < geometry.n_layer:
+            continue  # blocks of multi-token prediction are not loaded
+        row = sums[load.block]
+        row[load.is_expert] += load.bytes
+        row[2 + load.is_expert] += 2 * load.params * (used if load.is_expert else 1.0)
+    return tuple(_LayerWeights(int(a), int(b), c, d) for a, b, c, d in sums)
 
 
 def _disk_bytes_per_s(machine: Machine) -> float | None:

@@ -118,6 +118,14 @@ def spread_experts(
     return best
 
 
+def kept_experts(
+    counts: Sequence[int], dense: Sequence[int], experts: Sequence[int], budgets: Sequence[float]
+) -> frozenset[int]:
+    """The layers whose experts fit beside runs that are given; of a run too long none."""
+    reads = Reads([0.0] * len(dense), 1.0, [0.0] * len(counts), 1.0)
+    return _Runs(dense, experts, budgets, reads).kept(counts)
+
+
 class _Runs:
     """What runs of layers hold of experts, and what that costs; every run is looked at once."""
 

@@ -133,6 +133,25 @@ TEXTS: dict[str, Text] = {
         "you chose.",
         "按您的选择，{layers} 层中有 {on_gpu} 层放在 GPU，{in_ram} 层的专家放在内存。",
     ),
+    "plan.why.layers.wished_moe": Text(
+        "The experts of {in_ram} layers are in RAM as you chose; {on_gpu} of {layers} layers are "
+        "on {gpus}.",
+        "按您的选择，{in_ram} 层的专家放在内存；{layers} 层中有 {on_gpu} 层放在 {gpus}。",
+    ),
+    "plan.why.layers.wished_experts": Text(
+        "{on_gpu} of {layers} layers are on {gpus} as you chose; the experts of {in_ram} layers "
+        "are in RAM, because more do not fit beside them.",
+        "按您的选择，{layers} 层中有 {on_gpu} 层放在 {gpus}；{in_ram} 层的专家放在内存，"
+        "因为显存放不下更多。",
+    ),
+    "plan.why.layers.wished_all": Text(
+        "{on_gpu} of {layers} layers are on {gpus} as you chose.",
+        "按您的选择，{layers} 层中有 {on_gpu} 层放在 {gpus}。",
+    ),
+    "plan.why.layers.wished_none": Text(
+        "No layer is on a GPU, as you chose.",
+        "按您的选择，没有任何层放在 GPU。",
+    ),
     "plan.why.layers.unified": Text(
         "All {layers} layers are on the GPU, which shares the main memory.",
         "全部 {layers} 层都在 GPU 上，它与内存共用。",
@@ -154,9 +173,13 @@ TEXTS: dict[str, Text] = {
         "Layers are split by what each GPU can hold ({shares}).",
         "按各 GPU 的容量分配层数（{shares}）。",
     ),
+    "plan.why.split.wished": Text(
+        "Layers are split over the GPUs as you chose ({shares}).",
+        "按您的选择在各 GPU 间分配层数（{shares}）。",
+    ),
     "plan.why.idle": Text(
-        "{gpus} stays free: it would add nothing or make it slower.",
-        "{gpus} 保持空闲：使用它没有帮助，甚至更慢。",
+        "{gpus}: free, because a prompt and its answer would not be faster with it.",
+        "{gpus}：保持空闲，因为使用它并不会让提示词处理和生成更快。",
     ),
     # why: context and cache
     "plan.why.context.wished": Text(
@@ -164,9 +187,14 @@ TEXTS: dict[str, Text] = {
         "上下文保持您选择的 {context}，缓存占用 {size}。",
     ),
     "plan.why.context.chosen": Text(
-        "The context is {context}, which this profile aims at or the memory allows; its cache "
-        "takes {size}.",
-        "上下文为 {context}，这是该方案的目标值或内存所允许的值，缓存占用 {size}。",
+        "The context is {context}, which this profile aims at; its cache takes {size}.",
+        "上下文为 {context}，即该方案的目标值，缓存占用 {size}。",
+    ),
+    "plan.why.context.shorter": Text(
+        "The context is {context} instead of the {aim} that this profile aims at: a longer one "
+        "does not fit here or makes answers clearly slower; its cache takes {size}.",
+        "上下文为 {context}，而不是该方案的目标值 {aim}：更长的放不下，或会明显变慢；"
+        "缓存占用 {size}。",
     ),
     "plan.why.context.whole": Text(
         "The context is {context}, all that the model was trained for; its cache takes {size}.",
@@ -196,15 +224,25 @@ TEXTS: dict[str, Text] = {
         "Prompts are read in pieces of {ubatch} tokens, which keeps the working memory small.",
         "提示词每次处理 {ubatch} 个词元，以减小工作内存。",
     ),
+    "plan.why.ubatch.small": Text(
+        "Prompts are read in pieces of only {ubatch} tokens: with larger ones less of the model "
+        "would fit.",
+        "提示词每次只处理 {ubatch} 个词元：更大的批次会让显存放不下这么多模型。",
+    ),
+    "plan.why.ubatch.layers": Text(
+        "Prompts are read in pieces of {ubatch} tokens: the layers in RAM cross PCIe once for "
+        "every piece.",
+        "提示词每次处理 {ubatch} 个词元：内存中的层每次都要经 PCIe 传输一遍。",
+    ),
     "plan.why.ubatch.staged": Text(
         "Prompts are read in pieces of {ubatch} tokens: the experts in RAM cross PCIe once for "
         "every piece.",
         "提示词每次处理 {ubatch} 个词元：内存中的专家每次都要经 PCIe 传输一遍。",
     ),
     "plan.why.no_staging": Text(
-        "Experts in RAM are not brought to the GPU for long prompts: the room for that is "
+        "Weights in RAM are not brought to the GPU for long prompts: the room for that is "
         "missing, so prompts are read more slowly.",
-        "处理长提示词时不把内存中的专家传到 GPU：显存不足，因此提示词处理较慢。",
+        "处理长提示词时不把内存中的权重传到 GPU：显存不足，因此提示词处理较慢。",
     ),
     "plan.why.no_repack": Text(
         "Weights are not rearranged for the CPU, so that they stay pages of the file.",

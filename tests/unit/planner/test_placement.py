@@ -120,7 +120,7 @@ def test_the_same_input_gives_the_same_plan(name: str, site: Machine, wishes: Wi
 def test_more_vram_is_never_slower(
     name: str, site: Machine, which: int, more_gib: float, profile: Profile
 ) -> None:
-    """By the rule, everything but the layers being fixed, unless it lets the GPU read prompts.
+    """A prompt and its answer, everything but the layers being fixed.
 
     Over three and more unlike GPUs the search is a climb, not a proof: within 2 %.
     """
@@ -140,9 +140,10 @@ def test_more_vram_is_never_slower(
     if not before.fits:
         return
     assert after.fits
-    if before.placement.offload_ops or not after.placement.offload_ops:
-        slack = 1e-9 if len(site.gpus) < 3 else 0.02
-        assert after.seconds_per_token <= before.seconds_per_token * (1 + slack)
+    assert before.exchange_seconds is not None
+    assert after.exchange_seconds is not None
+    slack = 1e-9 if len(site.gpus) < 3 else 0.02
+    assert after.exchange_seconds <= before.exchange_seconds * (1 + slack)
 
 
 # machines that people own
@@ -286,7 +287,7 @@ def test_the_rule_may_be_another() -> None:
 
 def test_layers_that_the_user_named_stay() -> None:
     wishes = Wishes(context=8_192, n_gpu_layers=30, n_cpu_moe=10)
-    plan = find_plan(shape("qwen3-30b-a3b.q4_k_m"), machine(24, 12), wishes)
+    plan = find_plan(shape("qwen3-30b-a3b.q4_k_m"), machine(10, 8), wishes)
     assert (plan.placement.n_gpu_layers, plan.placement.n_cpu_moe) == (30, 10)
     assert sum(plan.placement.tensor_split) == 30
     assert plan.fits
