@@ -184,7 +184,7 @@ def _port(text: str) -> int:
 
 
 BENCH_VARIABLES = ("threads", "ubatch", "cache", "experts", "layers", "context")
-DEFAULT_USERS = (1, 2, 4, 8)
+DEFAULT_USERS = ("1", "2", "4", "8")
 MOST_USERS = 64
 
 
@@ -197,12 +197,12 @@ def _variable(text: str) -> tuple[str, tuple[str, ...]]:
     return name, values
 
 
-def _counts(text: str) -> tuple[int, ...]:
+def _counts(text: str) -> tuple[str, ...]:
     parts = [part.strip() for part in text.split(",")]
     good = all(part.isascii() and part.isdigit() for part in parts)
     if not good or not all(1 <= int(part) <= MOST_USERS for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r}: numbers from 1 to {MOST_USERS}")
-    return tuple(int(part) for part in parts)
+    return tuple(parts)
 
 
 def _speak_utf8() -> None:
@@ -459,11 +459,12 @@ def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
 
 
 def _bench(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.monitor.experiment_types import Variable  # noqa: PLC0415
     from kimi_desktop.terminal import BenchOptions, bench  # noqa: PLC0415
 
     _log(paths)
-    variable, values = options.vary or (None, ())
-    wishes = BenchOptions(variable, values, options.users or DEFAULT_USERS)
+    variable, values = options.vary or ("users", options.users or DEFAULT_USERS)
+    wishes = BenchOptions(Variable(variable), values)
     return bench(paths, language, wanted=options.model, options=wishes, json_output=options.json)
 
 

@@ -62,6 +62,7 @@ from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.hf_folder import HfModel
 from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.experiments import Experiments
 from kimi_desktop.monitor.notebook import Notebook, RunIntent
 from kimi_desktop.monitor.run_types import Band, RunForecast
 from kimi_desktop.monitor.service import MonitorService
@@ -243,6 +244,7 @@ class Core:
         """What our engine held when the machine was last looked at."""
         self.monitor = MonitorService(self.io, self.bus, self._gpus)
         self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self._intent)
+        self.experiments = Experiments(self.io, self.bus, self.engine, self.notebook)
         self.serve = ServeService(self.io, self.bus, self.store, self.engine)
         self.watcher = Watcher(
             self.io,

@@ -14,14 +14,21 @@ from types import FrameType
 
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError, ServeError
+from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.paths import AppPaths
-from kimi_desktop.bench import BenchPoint, users, vary
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.chat.terminal_output import JsonOutput, PlainOutput
 from kimi_desktop.core import Core
 from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.types import LocalModel, default_model
+from kimi_desktop.monitor.experiment_types import (
+    Experiment,
+    ExperimentProgressed,
+    ExperimentWish,
+    Point,
+    Variable,
+)
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.plan_types import Profile
 from kimi_desktop.serve.network import lan_addresses
@@ -184,9 +191,8 @@ def lan_address(wanted: str) -> str:
 class BenchOptions:
     """What to measure."""
 
-    variable: str | None
+    variable: Variable
     values: tuple[str, ...]
-    users: tuple[int, ...]
 
 
 def bench(
@@ -204,32 +210,52 @@ def bench(
     """
     with running_core(paths) as core:
         model = find_model(core, wanted)
-        settings = core.engine.settings_for(model)
-
-        def explain(error: KimiError) -> str:
-            return describe_error(error, language)[0]
-
-        points = (
-            vary(core, settings, options.variable, options.values, explain)
-            if options.variable is not None
-            else users(core, settings, options.users, explain)
+        wish = ExperimentWish(
+            core.engine.settings_for(model), model.title, options.variable, options.values
         )
         if not json_output:
             sys.stdout.write(message("cli.bench.head", language, model=model.title) + "\n")
-        measured = False
-        for point in points:
-            measured = measured or not point.error
-            if json_output:
-                sys.stdout.write(json.dumps(dataclasses.asdict(point)) + "\n")
-            else:
-                sys.stdout.write(_bench_line(point, language) + "\n")
-            sys.stdout.flush()
-    return 0 if measured else 1
+        shown = 0
+
+        def follow(event: Event) -> None:
+            if isinstance(event, ExperimentProgressed):
+                show(event.experiment)
+
+        def show(experiment: Experiment) -> None:
+            nonlocal shown
+            for point in experiment.points[shown:]:
+                line = _bench_json(point, options.variable, language)
+                if not json_output:
+                    line = _bench_line(point, options.variable, language)
+                sys.stdout.write(line + "\n")
+                sys.stdout.flush()
+            shown = len(experiment.points)
+
+        leave = core.bus.subscribe(follow)
+        operation = core.experiments.run(wish)
+        try:
+            found = operation.result()
+        except KeyboardInterrupt:
+            operation.cancel()  # the engine ends with the services
+            raise
+        finally:
+            leave()
+        show(found)
+    return 0 if any(point.error is None for point in found.points) else 1
 
 
-def _bench_line(point: BenchPoint, language: Language) -> str:
-    if point.error:
-        return f"{point.label:<16}{point.error}"
+def _bench_json(point: Point, variable: Variable, language: Language) -> str:
+    values = dataclasses.asdict(dataclasses.replace(point, error=None))
+    error = "" if point.error is None else describe_error(point.error, language)[0]
+    return json.dumps(
+        {"label": f"{variable.value}={values.pop('value')}", **values, "error": error}
+    )
+
+
+def _bench_line(point: Point, variable: Variable, language: Language) -> str:
+    label = f"{variable.value}={point.value}"
+    if point.error is not None:
+        return f"{label:<16}{describe_error(point.error, language)[0]}"
     parts = [
         message(f"cli.bench.{name}", language, value=f"{value:.1f}")
         for name, value in (
@@ -241,7 +267,7 @@ def _bench_line(point: BenchPoint, language: Language) -> str:
         )
         if value is not None
     ]
-    return f"{point.label:<16}" + "  ".join(parts)
+    return f"{label:<16}" + "  ".join(parts)
 
 
 def _hold(core: Core) -> None:

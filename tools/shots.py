@@ -463,6 +463,21 @@ def shoot_runs(studio: Studio, look: Look) -> None:
             studio.take(window, "runs", look)
 
 
+def shoot_experiments(studio: Studio, look: Look) -> None:
+    """Two curves of users side by side."""
+    if studio.wants("experiments"):
+        services = lived_in(studio.home(), zh=look.chinese, real=True)
+        services.experiments.rows = scripted_data.experiments(services.models.models[1].title)
+        with studio.window(services, look, "monitor") as (window, _):
+            page = window.page("monitor")
+            assert isinstance(page, MonitorPage)
+            page.view.segment("experiments").click()
+            studio.settle(SEARCH_S)
+            page.experiments.beside.setCurrentIndex(1)
+            page.experiments.beside.activated.emit(1)
+            studio.take(window, "experiments", look)
+
+
 def shoot_slow(studio: Studio, look: Look) -> None:
     """An answer that was slower than forecast: the bar, and the mark in the graphs."""
     if studio.wants("slow"):
@@ -575,6 +590,7 @@ def main(wanted: list[str]) -> int:
         shoot_failure(studio, look)
         shoot_runs(studio, look)
         shoot_slow(studio, look)
+        shoot_experiments(studio, look)
         shoot_overlays(studio, look)
     studio.language.choose(LanguageChoice.EN)
     shoot_components(studio)

@@ -2,6 +2,125 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>ExperimentsView</name>
+    <message>
+        <source>What to change</source>
+        <translation>改变什么</translation>
+    </message>
+    <message>
+        <source>Values, with commas between them</source>
+        <translation>取值，用逗号分隔</translation>
+    </message>
+    <message>
+        <source>Measure</source>
+        <translation>测量</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>beside</source>
+        <translation>对比</translation>
+    </message>
+    <message>
+        <source>Experiment</source>
+        <translation>实验</translation>
+    </message>
+    <message>
+        <source>Compare with</source>
+        <translation>与之对比</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>线程数</translation>
+    </message>
+    <message>
+        <source>Micro-batch</source>
+        <translation>微批次</translation>
+    </message>
+    <message>
+        <source>KV type</source>
+        <translation>KV 类型</translation>
+    </message>
+    <message>
+        <source>Expert layers in RAM</source>
+        <translation>内存中的专家层</translation>
+    </message>
+    <message>
+        <source>Layers on GPU</source>
+        <translation>GPU 层数</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>Users at once</source>
+        <translation>同时用户数</translation>
+    </message>
+    <message>
+        <source>Choose a model first.</source>
+        <translation>请先选择模型。</translation>
+    </message>
+    <message>
+        <source>Type at least one value.</source>
+        <translation>请至少输入一个取值。</translation>
+    </message>
+    <message>
+        <source>Measuring {name} {value}: the engine starts with each value in turn.</source>
+        <translation>正在测量{name} {value}：引擎依次以每个取值启动。</translation>
+    </message>
+    <message>
+        <source>Measuring {name}: {value}.</source>
+        <translation>正在测量{name}：{value}。</translation>
+    </message>
+    <message>
+        <source>Each value gets a prompt of about 512 tokens and an answer of 64. Afterwards the engine is as it was before.</source>
+        <translation>每个取值使用约 512 词元的提示词和 64 词元的回答。结束后引擎恢复原状。</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Together, tok/s</source>
+        <translation>合计，词元/秒</translation>
+    </message>
+    <message>
+        <source>Per user, tok/s</source>
+        <translation>每用户，词元/秒</translation>
+    </message>
+    <message>
+        <source>Decode, tok/s</source>
+        <translation>解码，词元/秒</translation>
+    </message>
+    <message>
+        <source>Prefill, tok/s</source>
+        <translation>预填充，词元/秒</translation>
+    </message>
+    <message>
+        <source>Prefill</source>
+        <translation>预填充</translation>
+    </message>
+    <message>
+        <source>Decode</source>
+        <translation>解码</translation>
+    </message>
+    <message>
+        <source>Together</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <source>First token</source>
+        <translation>首字延迟</translation>
+    </message>
+    <message>
+        <source>Load</source>
+        <translation>加载</translation>
+    </message>
+</context>
+<context>
     <name>GraphBoard</name>
     <message>
         <source>Graphs</source>
@@ -168,6 +287,10 @@
     <message>
         <source>Runs</source>
         <translation>运行记录</translation>
+    </message>
+    <message>
+        <source>Experiments</source>
+        <translation>实验</translation>
     </message>
     <message>
         <source>Time shown</source>

@@ -208,13 +208,17 @@ class LlamaEngineService:
 
     # starting and ending
 
-    def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
+    def start(self, settings: LoadSettings, *, remember: bool = True) -> Operation[EngineStatus]:
         """Start it and remember the settings. Ends READY, or STOPPED when stopped meanwhile.
+
+        Args:
+            settings: what to load, and how.
+            remember: False for settings that are only tried.
 
         Raises (from the operation):
             KimiError: why it did not become ready; the status has it, too.
         """
-        return self._io.submit(lambda: self._start(settings))
+        return self._io.submit(lambda: self._start(settings, remember=remember))
 
     def stop(self) -> Operation[EngineStatus]:
         """End it: term, wait, kill, the whole tree."""
@@ -245,11 +249,13 @@ class LlamaEngineService:
         forecast = self.forecast(settings, model)
         return await self._checker(settings, model, machine, forecast)
 
-    async def _start(self, settings: LoadSettings) -> EngineStatus:
+    async def _start(self, settings: LoadSettings, *, remember: bool) -> EngineStatus:
         ready: asyncio.Future[EngineStatus] = asyncio.get_running_loop().create_future()
         ready.add_done_callback(_retrieve)
         await self._turn.acquire()  # here, so that a stop that comes later waits behind it
-        self._beginning = self._io.spawn(self._begin(settings, ready), name="engine start")
+        self._beginning = self._io.spawn(
+            self._begin(settings, ready, remember=remember), name="engine start"
+        )
         self._beginning.add_done_callback(lambda _: self._turn.release())
         try:
             return await asyncio.shield(ready)
@@ -257,7 +263,9 @@ class LlamaEngineService:
             self._io.spawn(self._stop(), name="engine stop")
             raise
 
-    async def _begin(self, settings: LoadSettings, ready: asyncio.Future[EngineStatus]) -> None:
+    async def _begin(
+        self, settings: LoadSettings, ready: asyncio.Future[EngineStatus], *, remember: bool
+    ) -> None:
         """Start the process; ``ready`` ends with the status or the error."""
         await self._end_current()
         self._states.move(EngineState.STARTING, settings=settings)
@@ -271,7 +279,8 @@ class LlamaEngineService:
             self._states.move(EngineState.STOPPING)
             ready.set_result(self._stopped())
             return
-        self._remember(settings)
+        if remember:
+            self._remember(settings)
         self._states.move(EngineState.LOADING, pid=run.pid)
         self._driving = self._io.spawn(self._drive(run, ready), name="engine")
 

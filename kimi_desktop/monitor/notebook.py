@@ -27,6 +27,7 @@ from kimi_desktop.backends.types import (
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.monitor.experiment_types import Experiment
 from kimi_desktop.monitor.export import export_csv
 from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_samples import RunSamples
@@ -116,6 +117,18 @@ class Notebook:
     def export_csv(self, run_id: int, file: Path) -> Operation[Path]:
         """Write a run's samples. Ends with MonitorError when that is not possible."""
         return self._io.pool(lambda: export_csv(self._opened().samples(run_id), file))
+
+    def experiments(self) -> Operation[tuple[Experiment, ...]]:
+        """Curves that were measured, the newest first."""
+        return self._io.pool(lambda: self._opened().experiments())
+
+    def add_experiment(self, experiment: Experiment) -> Experiment:
+        """Keep a curve; blocking.
+
+        Raises:
+            sqlite3.Error: the disk is full, and the like.
+        """
+        return replace(experiment, id=self._opened().add_experiment(experiment))
 
     def settings_of(self, run: RunRecord) -> LoadSettings | None:
         """Its load settings, as far as this version understands them; None when it does not."""

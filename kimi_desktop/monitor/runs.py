@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kimi_desktop.monitor.experiment_types import Experiment, experiment_of, experiment_text
 from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_samples import row_of, row_text
 from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunMeasures, RunRecord
@@ -23,7 +24,8 @@ from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunMeasur
 log = logging.getLogger(__name__)
 
 SCHEMA = 2
-"""1 had no samples; the table is made when such a file is opened."""
+"""1 had no samples and experiments; their tables are made when such a file is opened."""
+MOST_EXPERIMENTS = 200
 MOST_RUNS = 2_000
 """Older ones go, but for those that have a star or a note."""
 
@@ -49,6 +51,11 @@ CREATE TABLE IF NOT EXISTS samples (
     run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     at REAL NOT NULL,
     sample TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS experiments (
+    id INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    data TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS samples_by_run ON samples (run_id, at);
 """
@@ -132,6 +139,27 @@ class RunStore:
             ).fetchall()
         rows = (row_of(text) for (text,) in found)
         return tuple(row for row in rows if row is not None)
+
+    def add_experiment(self, experiment: Experiment) -> int:
+        """Keep a curve; its ``id`` is made here and returned."""
+        with self._lock, self._db:
+            row = self._db.execute(
+                "INSERT INTO experiments (at, data) VALUES (?, ?)",
+                (experiment.at, experiment_text(experiment)),
+            )
+            self._db.execute(
+                "DELETE FROM experiments WHERE id <= "
+                "(SELECT id FROM experiments ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (MOST_EXPERIMENTS,),
+            )
+        return int(row.lastrowid or 0)
+
+    def experiments(self) -> tuple[Experiment, ...]:
+        """The newest first."""
+        with self._lock:
+            rows = self._db.execute("SELECT id, at, data FROM experiments ORDER BY id DESC")
+            found = [experiment_of(*row) for row in rows]
+        return tuple(one for one in found if one is not None)
 
     def get(self, run_id: int) -> RunRecord | None:
         """One run."""

@@ -43,6 +43,7 @@ from kimi_desktop.downloads.types import DownloadSpec
 from kimi_desktop.downloads.verify.types import VerifyReport
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.experiment_types import Experiment, ExperimentWish
 from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_types import RunRecord
 from kimi_desktop.monitor.types import Mark, Sample
@@ -528,6 +529,21 @@ class MonitorService(Protocol):
         """Write the session's samples."""
 
 
+class ExperimentService(Protocol):
+    """Measures value by value. Publishes ExperimentProgressed."""
+
+    def run(self, wish: ExperimentWish) -> Operation[Experiment]:
+        """Measure; afterwards the engine is as it was before. Cancelling keeps what was measured.
+
+        Raises (from the operation):
+            PlanError: a value that the variable cannot have.
+            MonitorError: another one goes on.
+        """
+
+    def kept(self) -> Operation[tuple[Experiment, ...]]:
+        """Those that were measured, the newest first."""
+
+
 class RunService(Protocol):
     """The run notebook. Publishes RunsChanged."""
 
@@ -658,6 +674,10 @@ class Services(Protocol):
     @property
     def notebook(self) -> RunService:
         """Every start of an engine."""
+
+    @property
+    def experiments(self) -> ExperimentService:
+        """One variable value by value."""
 
     @property
     def serve(self) -> ServeService:

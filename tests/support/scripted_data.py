@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from kimi_desktop.backends.types import LoadSettings
-from kimi_desktop.base.errors import ErrorCode, ModelError
+from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from kimi_desktop.diagnosis.types import Aspect, Evidence, Figure, Finding, Fix, Slowness, WayOut
 from kimi_desktop.machine.types import Cpu, Disk, DiskKind, Gpu, Machine, Memory
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFacts, ModelFormat, ModelState
+from kimi_desktop.monitor.experiment_types import Experiment, Point, Variable
 from kimi_desktop.monitor.run_types import (
     Band,
     Outcome,
@@ -530,3 +531,44 @@ SLOW = Slowness(
     ways=(WayOut("threads", {"before": 64}, LoadSettings(Path("/m/k.gguf"))),),
 )
 """An answer that came more slowly than forecast, with the reason and one way out."""
+
+
+def experiments(title: str) -> tuple[Experiment, ...]:
+    """Three curves: users on two engines, and threads with a value that failed."""
+    users = ("1", "2", "4", "8", "16")
+    return (
+        Experiment(
+            3,
+            NOW - 600,
+            title,
+            "vLLM 0.24.0",
+            Variable.USERS,
+            tuple(
+                Point(n, decode_tps=38 / (1 + int(n) / 24), total_tps=36 * int(n) ** 0.85)
+                for n in users
+            ),
+        ),
+        Experiment(
+            2,
+            NOW - 4000,
+            title,
+            "llama.cpp b11549",
+            Variable.USERS,
+            tuple(
+                Point(n, decode_tps=19 / int(n) ** 0.7, total_tps=18 * int(n) ** 0.3) for n in users
+            ),
+        ),
+        Experiment(
+            1,
+            NOW - 9000,
+            title,
+            "llama.cpp b11549",
+            Variable.THREADS,
+            (
+                Point("8", 120.0, 11.2, None, 4.2, 205.0),
+                Point("16", 201.0, 17.9, None, 2.6, 204.0),
+                Point("32", 214.0, 18.4, None, 2.4, 203.0),
+                Point("64", error=KimiError(ErrorCode.ENGINE_EXITED, {"code": 1})),
+            ),
+        ),
+    )

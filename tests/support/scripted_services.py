@@ -25,6 +25,7 @@ from tests.support.scripted_diagnosis import ScriptedDiagnosis
 from tests.support.scripted_discover import ScriptedDiscover
 from tests.support.scripted_downloads import ScriptedDownloads, ScriptedVerify
 from tests.support.scripted_engine import ScriptedEngine
+from tests.support.scripted_experiments import ScriptedExperiments
 from tests.support.scripted_hubs import ScriptedHubs
 from tests.support.scripted_imports import ScriptedImports
 from tests.support.scripted_keeper import ScriptedKeeper
@@ -62,6 +63,7 @@ class ScriptedServices:
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)
         self.notebook = ScriptedNotebook(self.desk, self.bus)
+        self.experiments = ScriptedExperiments(self.desk, self.bus)
         self.serve = ScriptedServe(self.desk, self.bus, self.store)
 
 

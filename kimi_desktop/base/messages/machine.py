@@ -30,6 +30,12 @@ TEXTS: dict[str, Text] = {
         "Free some space or choose another disk; the samples are still here.",
         "请释放空间或另选磁盘；监控数据仍然保留。",
     ),
+    "machine.experiment_running": Text(
+        "Another experiment is being measured.", "另一项实验正在进行。"
+    ),
+    "machine.experiment_running.next": Text(
+        "Wait for its end, or cancel it.", "请等待其结束，或将其取消。"
+    ),
     # a saved description
     "machine.file_unreadable": Text(
         "The machine file {path} cannot be read: {detail}.",

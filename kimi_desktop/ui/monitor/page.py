@@ -27,6 +27,7 @@ from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import USABLE, state_word
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.monitor.board import RIGHT, GraphBoard
+from kimi_desktop.ui.monitor.experiments_view import ExperimentsView
 from kimi_desktop.ui.monitor.reader import Reader
 from kimi_desktop.ui.monitor.run_words import moment
 from kimi_desktop.ui.monitor.runs_view import RunsView
@@ -44,7 +45,7 @@ LEAD_S = 20.0
 NOW_S = 2.0
 """The finest samples there are, whatever the span shown."""
 MARGIN = 24
-LIVE, RUNS = "live", "runs"
+LIVE, RUNS, EXPERIMENTS = "live", "runs", "experiments"
 
 
 class MonitorPage(QWidget):
@@ -80,6 +81,8 @@ class MonitorPage(QWidget):
         self.empty = EmptyState("monitor")
         self.runs = RunsView(bridge)
         self.runs.hide()
+        self.experiments = ExperimentsView(bridge)
+        self.experiments.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 14, MARGIN - RIGHT, 10)
         layout.setSpacing(0)
@@ -94,6 +97,7 @@ class MonitorPage(QWidget):
         layout.addWidget(self.board, 1)
         layout.addWidget(self.empty, 1)
         layout.addWidget(self.runs, 1)
+        layout.addWidget(self.experiments, 1)
         self.saved_bar.hide()
         self.error_bar.hide()
         self._connect()
@@ -113,7 +117,13 @@ class MonitorPage(QWidget):
         """Set the words."""
         self._header.set_title(self.tr("Monitor"))
         self.view.set_label(self.tr("View"))
-        self.view.set_options(((LIVE, self.tr("Live")), (RUNS, self.tr("Runs"))))
+        self.view.set_options(
+            (
+                (LIVE, self.tr("Live")),
+                (RUNS, self.tr("Runs")),
+                (EXPERIMENTS, self.tr("Experiments")),
+            )
+        )
         self.span.set_label(self.tr("Time shown"))
         self.span.set_options(
             (
@@ -185,7 +195,7 @@ class MonitorPage(QWidget):
         self.board.show_samples(samples, newest, (end - span_s, end), reader, marks=marks)
 
     def _show_view(self) -> None:
-        """The live graphs, or the notebook."""
+        """The live graphs, the notebook, or the experiments."""
         self._run, self._run_samples = None, ()
         self.back_button.hide()
         self.view.show()
@@ -194,7 +204,8 @@ class MonitorPage(QWidget):
             part.setVisible(live)
         self.board.setVisible(live)
         self.empty.setVisible(False)
-        self.runs.setVisible(not live)
+        self.runs.setVisible(self.view.key() == RUNS)
+        self.experiments.setVisible(self.view.key() == EXPERIMENTS)
         self.board.clear_cursor()
         self.refresh()
 
