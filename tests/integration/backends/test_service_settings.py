@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kimi_desktop.backends import service as service_module
+from kimi_desktop.backends.engines import choose as choosing
 from kimi_desktop.backends.placed import settings_of
 from kimi_desktop.backends.probe import embedded_build
 from kimi_desktop.backends.service import LlamaEngineService
@@ -177,7 +177,7 @@ def test_over_loopback_the_engine_chooses_its_port(
 ) -> None:
     """As on Windows."""
     without = dataclasses.replace(embedded_build(), unix_sockets=False)
-    monkeypatch.setattr(service_module, "embedded_build", lambda: without)
+    monkeypatch.setattr(choosing, "embedded_build", lambda: without)
     assert bench.service.start(embedded(tiny_kimi)).result(60).state is EngineState.READY
     endpoint = bench.service.endpoint
     assert endpoint is not None
