@@ -228,6 +228,10 @@
         <source>pieces replaced: {count}</source>
         <translation>已替换分块：{count}</translation>
     </message>
+    <message>
+        <source>next try in {time}</source>
+        <translation>{time}后重试</translation>
+    </message>
 </context>
 <context>
     <name>EngineControl</name>

@@ -386,6 +386,10 @@
         <translation>重试</translation>
     </message>
     <message>
+        <source>Try now</source>
+        <translation>立即重试</translation>
+    </message>
+    <message>
         <source>Pause</source>
         <translation>暂停</translation>
     </message>

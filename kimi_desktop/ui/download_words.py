@@ -185,7 +185,7 @@ def _more(status: DownloadStatus) -> list[Fact]:
         return [Fact(sentence_of(status)[0])]
     text = sentence_of(status)[0]
     if text:
-        return [Fact(text, tone="warn")]
+        return [*_next_try(status), Fact(text, tone="warn")]
     words = []
     if status.state is DownloadState.PAUSED:
         words.append(translate("Downloads", "paused by you, goes on at the same byte"))
@@ -201,3 +201,11 @@ def _more(status: DownloadStatus) -> list[Fact]:
         )
     words.append(source_of(status))
     return [Fact(" · ".join(word for word in words if word), tone="muted")]
+
+
+def _next_try(status: DownloadStatus) -> list[Fact]:
+    """When a download that waits goes on by itself."""
+    if status.state is not DownloadState.DOWNLOADING or not status.retry_in_s:
+        return []
+    took = format_duration(max(1.0, status.retry_in_s), language())
+    return [Fact(translate("Downloads", "next try in {time}").format(time=took), tone="muted")]

@@ -98,6 +98,7 @@ def test_the_line_of_figures(qapp: object) -> None:
 
 def test_why_nothing_moves(qapp: object) -> None:
     assert "cannot be reached" in lines(status(waiting=OFFLINE))[-1]
+    assert lines(status(waiting=OFFLINE, retry_in_s=12.3))[-2] == "next try in 12 s"
     paused = status(DownloadState.PAUSED, preferred="https://hf-mirror.com")
     assert lines(paused)[-1] == "paused by you, goes on at the same byte · hf-mirror"
     failed = status(DownloadState.FAILED, reason=OFFLINE)

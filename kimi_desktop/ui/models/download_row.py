@@ -39,6 +39,8 @@ class DownloadAction(Enum):
     PAUSE = "pause"
     RESUME = "resume"
     RETRY = "retry"
+    TRY_NOW = "try_now"
+    """It waits for another try."""
     START_NOW = "start_now"
     UP = "up"
     DOWN = "down"
@@ -117,6 +119,8 @@ class DownloadRow(QWidget):
 
     def main_action(self) -> DownloadAction:
         """What the button does."""
+        if self._status.state is DownloadState.DOWNLOADING and self._status.waiting is not None:
+            return DownloadAction.TRY_NOW
         return {
             DownloadState.PAUSED: DownloadAction.RESUME,
             DownloadState.FAILED: DownloadAction.RETRY,
@@ -139,6 +143,8 @@ class DownloadRow(QWidget):
         ]
         if not self._status.is_running:
             found.insert(0, (DownloadAction.START_NOW, "play", self.tr("Start now")))
+        if self.main_action() is DownloadAction.TRY_NOW:
+            found.insert(0, (DownloadAction.PAUSE, "pause", self.tr("Pause")))
         if self._status.state is DownloadState.FAILED:
             found.append((DownloadAction.FORGET, "close", self.tr("Take off the list")))
         found.append((DownloadAction.CANCEL, "trash", self.tr("Cancel…")))
@@ -203,11 +209,13 @@ class DownloadRow(QWidget):
         words = {
             DownloadAction.RESUME: self.tr("Resume"),
             DownloadAction.RETRY: self.tr("Retry"),
+            DownloadAction.TRY_NOW: self.tr("Try now"),
             DownloadAction.PAUSE: self.tr("Pause"),
         }
         names = {
             DownloadAction.RESUME: "play",
             DownloadAction.RETRY: "refresh",
+            DownloadAction.TRY_NOW: "refresh",
             DownloadAction.PAUSE: "pause",
         }
         action = self.main_action()

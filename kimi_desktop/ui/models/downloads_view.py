@@ -128,6 +128,7 @@ class DownloadsView(QWidget):
                 commands: dict[DownloadAction, Callable[[str], Operation[Any]]] = {
                     DownloadAction.PAUSE: downloads.pause,
                     DownloadAction.RESUME: downloads.resume,
+                    DownloadAction.TRY_NOW: downloads.resume,
                     DownloadAction.RETRY: downloads.retry,
                     DownloadAction.START_NOW: downloads.start_now,
                     DownloadAction.FORGET: downloads.forget,

@@ -130,6 +130,19 @@ def test_pause_resume_retry(view, busy, services, qtbot):
     assert busy[3].id in view.queue
 
 
+def test_one_that_waits_says_when_it_tries_again_and_may_try_now(view, busy, services, qtbot):
+    offline = DownloadError(ErrorCode.DOWNLOAD_OFFLINE, {"host": "huggingface.co"})
+    key = busy[0].id
+    services.downloads.progress(key, waiting=offline, retry_in_s=40.0, bytes_per_s=0.0, eta_s=None)
+    row = view.rows[key]
+    assert row.chip.text() == "Waiting"
+    assert row.main.text() == "Try now"
+    assert row.facts.words()[-2] == "next try in 40 s"
+    assert DownloadAction.PAUSE in [action for action, _, _ in row.choices()]
+    click(qtbot, row.main)
+    assert services.desk.calls[-1] == ("downloads.resume", (key,))
+
+
 def test_another_source_in_mid_download(view, busy, services, qtbot):
     row = view.rows[busy[0].id]
     click(qtbot, row.sources.segment(HUBS[2]))
