@@ -338,6 +338,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         json_output=options.json,
         factors=factors,
         loads=loads,
+        wants_check=options.check,
         check=exact_checker(target.whole, machine) if options.check and target.whole else None,
     )
     return 0

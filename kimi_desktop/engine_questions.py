@@ -81,10 +81,10 @@ def loads_object(loads: LoadVerdict, language: Language) -> dict[str, Any]:
     }
 
 
-def check_lines(check: ExactCheck | None, language: Language) -> list[str]:
-    """One sentence about what the engine says beside the forecast."""
+def check_lines(check: ExactCheck | None, refused: str, language: Language) -> list[str]:
+    """One sentence about what the engine says beside the forecast; ``refused`` is why not."""
     if check is None:
-        return [message("plan.check.none", language)]
+        return [message(refused, language)]
     key = "plan.check.agrees" if check.agrees else "plan.check.differs"
     difference = format_gib(check.largest_difference_bytes)
     return [message(key, language, build=check.build, difference=difference)]

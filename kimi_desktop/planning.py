@@ -12,13 +12,14 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, TextIO
+from typing import TextIO
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError, PlanError
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.remote_copies import copy_remote_header, copy_remote_headers
 from kimi_desktop.downloads.remote_models import RemoteModels, choose_set
+from kimi_desktop.downloads.remote_pricing import priced_sets
 from kimi_desktop.downloads.remote_sets import RemoteSet, gguf_sets
 from kimi_desktop.downloads.types import RepoListing
 from kimi_desktop.engine_questions import check_lines, check_object, loads_lines, loads_object
@@ -34,13 +35,15 @@ from kimi_desktop.models.references import (
 )
 from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat
 from kimi_desktop.models.will_load import LoadVerdict
-from kimi_desktop.planner import report, size_report
+from kimi_desktop.planner import report
 from kimi_desktop.planner.memory import shape_of
-from kimi_desktop.planner.offers import best_file, offer_of, offered_file
+from kimi_desktop.planner.offers import best_file, offer_of
+from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import Plan, Sibling, Wishes
+from kimi_desktop.planner.sized_shapes import shape_by_size
 from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import speed_rule
-from kimi_desktop.planner.types import ExactCheck
+from kimi_desktop.planner.types import ExactCheck, ModelShape
 
 NEAREST = 5
 _SEPARATORS = ("/", "\\")
@@ -178,7 +181,7 @@ class Finder:
             quantization=file.quantization,
             size_bytes=file.size_bytes,
             place=file.id,
-            file=f"{file.quantization}.gguf",
+            file=f"{model.name.replace(' ', '-')}-{file.quantization}.gguf",
             siblings=_siblings_of(model, but=file.quantization),
             was_chosen=quantization is None and len(readable) > 1,
         )
@@ -220,10 +223,7 @@ class Finder:
         sets = gguf_sets(listing.files)
         name = model.name if model else PurePosixPath(listing.repo).name
         if one is None:
-            files = [
-                offered_file(name, one.quantization, listing.repo, one.size_bytes, self._machine)
-                for one in sets
-            ]
+            files = priced_sets(self._remote, listing, sets, name=name, machine=self._machine)
             best = best_file(files)
             one = sets[files.index(best)] if best is not None else sets[0]
         siblings = tuple(
@@ -272,9 +272,10 @@ def write_plan(
     json_output: bool,
     factors: Factors | None = None,
     loads: LoadVerdict | None = None,
+    wants_check: bool = False,
     check: Callable[[Plan], ExactCheck | None] | None = None,
 ) -> None:
-    """Plan the model and print it: exact with a header, else the estimate by its size.
+    """Plan the model and print it: exact with a header, else as an estimate by its size.
 
     Args:
         target: what is meant.
@@ -285,37 +286,27 @@ def write_plan(
         json_output: one object instead of lines.
         factors: the speeds of this machine as runs have corrected them; None = as shipped.
         loads: whether the installed engine would load it, when it was asked.
-        check: asks the engine what a plan would hold.
+        wants_check: the engine's word was asked for.
+        check: asks the engine what a plan would hold; None without a header.
 
     Raises:
-        PlanError: a wish that no engine can fulfil, or neither header nor size is known.
+        PlanError: a wish that no engine can fulfil, or neither the header nor size and geometry
+            are known.
     """
-    found: dict[str, Any]
-    checked: ExactCheck | None = None
-    if target.facts is not None:
-        shape = shape_of(target.facts)
-        rule = speed_rule(shape, machine, factors=factors)
-        plan = report.plan_model(target.facts, machine, wishes, rule=rule, siblings=target.siblings)
-        speed = report.plan_speed(shape, plan, machine, factors=factors)
-        checked = check(plan) if check is not None else None
-        found = report.plan_object(plan, machine, language, speed=speed)
-        program = ("llama-server", "-m", target.file)
-        lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
-    else:
-        if not target.size_bytes:
-            raise PlanError(ErrorCode.PLAN_NO_SIZE, {"name": target.place}, cause=target.why)
-        sized = size_report.plan_by_size(
-            target.name,
-            target.quantization,
-            target.size_bytes,
-            machine,
-            context=wishes.context,
-            siblings=target.siblings,
-            factors=factors,
-        )
+    shape = _shape(target)
+    rule = speed_rule(shape, machine, factors=factors)
+    plan = find_plan(shape, machine, wishes, rule=rule, siblings=target.siblings)
+    speed = report.plan_speed(shape, plan, machine, factors=factors)
+    checked = check(plan) if check is not None else None
+    found = report.plan_object(plan, machine, language, speed=speed)
+    program = ("llama-server", "-m", target.file)
+    lines = report.plan_lines(plan, machine, language, program=program, speed=speed)
+    if shape.by_size:
         why = describe_error(target.why, language)[0] if target.why else ""
-        found = size_report.sized_object(sized, why, language)
-        lines = size_report.sized_lines(sized, why, language)
+        estimate = message("plan.estimate", language, why=why)
+        found["sentences"].insert(0, estimate)
+        lines.insert(1, estimate)
+    unchecked = "plan.check.none" if check is not None else "plan.check.no_header"
     if json_output:
         found["model"] = {
             "name": target.name,
@@ -326,22 +317,41 @@ def write_plan(
         }
         if loads is not None:
             found["loads"] = loads_object(loads, language)
-        if check is not None:
+        if wants_check:
             found["exact_check"] = check_object(checked)
+            if checked is None:
+                found["exact_check_refused"] = message(unchecked, language)
         out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
         return
     if factors is not None:
         lines.append("")
         lines.append(message("plan.learned", language, runs=f"{factors.runs:,}"))
     told = loads_lines(loads, language) if loads is not None else []
-    if check is not None:
-        told += check_lines(checked, language)
+    if wants_check:
+        told += check_lines(checked, unchecked, language)
     lines = [lines[0], *told, *lines[1:]]
     if target.was_chosen:
         size = format_file_size(target.size_bytes or 0)
         chosen = {"name": target.name, "quantization": target.quantization, "size": size}
         lines = [message("plan.chosen", language, **chosen), "", *lines]
     out.writelines(f"{line}\n" for line in lines)
+
+
+def _shape(target: Target) -> ModelShape:
+    """By the header, else by the size.
+
+    Raises:
+        PlanError: the header does not say enough, or there is none and nothing else is known.
+    """
+    facts = target.facts
+    if facts is not None:
+        return report.shape_to_plan(facts)
+    if not target.size_bytes:
+        raise PlanError(ErrorCode.PLAN_NO_SIZE, {"name": target.place}, cause=target.why)
+    shape = shape_by_size(target.name, target.quantization, target.size_bytes)
+    if shape is None:
+        raise PlanError(ErrorCode.PLAN_NO_GEOMETRY, {"name": target.name}, cause=target.why)
+    return shape
 
 
 def tell_asking(text: str, language: Language) -> None:

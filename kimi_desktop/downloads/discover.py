@@ -15,6 +15,7 @@ from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.downloads.remote_models import RemoteModels, choose_set
+from kimi_desktop.downloads.remote_pricing import priced_sets
 from kimi_desktop.downloads.remote_sets import gguf_sets
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.catalogue import shipped_catalogue
@@ -29,7 +30,7 @@ from kimi_desktop.planner.offer_types import (
     PlannedFile,
 )
 from kimi_desktop.planner.offer_words import file_words, planned_words
-from kimi_desktop.planner.offers import best_file, offer_of, offered_file, offers_for
+from kimi_desktop.planner.offers import best_file, offer_of, offers_for
 from kimi_desktop.planner.plan_types import Sibling, Wishes
 from kimi_desktop.planner.report import plan_model, plan_speed
 from kimi_desktop.planner.speed_factors import Factors
@@ -85,7 +86,7 @@ class Discover:
         return parse_reference(text) is not None
 
     def look(self, text: str) -> Operation[OfferedModel]:
-        """One repository by its name or address, its GGUF files priced by their size.
+        """One repository by its name or address, its GGUF files priced.
 
         Raises (from the operation):
             DownloadError: no hub has it, or none answers.
@@ -153,16 +154,9 @@ class Discover:
                 return offer_of(model, machine, factors=self._factors())
             raise ModelError(ErrorCode.MODEL_NO_GGUF, {"repo": listing.repo})
         name = model.name if model else PurePosixPath(listing.repo).name
-        files = tuple(
-            offered_file(
-                name,
-                one.quantization,
-                listing.repo,
-                one.size_bytes,
-                machine,
-                factors=self._factors(),
-            )
-            for one in sets
+        factors = self._factors()
+        files = priced_sets(
+            self._remote, listing, sets, name=name, machine=machine, factors=factors
         )
         return OfferedModel(
             id=listing.repo,

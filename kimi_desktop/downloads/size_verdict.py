@@ -36,6 +36,9 @@ def size_verdict(
         uses_gpus=uses_gpus,
         factors=factors,
     )
+    if sized is None:
+        unknown = "preflight.verdict_unknown"
+        return Row("verdict", Level.WARN, both(unknown), both(f"{unknown}.next"))
     text = Text(_sentence(sized, Language.EN), _sentence(sized, Language.ZH_CN))
     if sized.verdict.fits:
         return Row("verdict", Level.OK, text)

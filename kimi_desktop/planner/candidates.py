@@ -213,6 +213,8 @@ class Site:
         spread = None
         while gpus:
             gpus, budgets = self.with_room(gpus, base)
+            if not gpus:
+                return None
             rooms = self.rooms_staged(placement, budgets)
             # A GPU that cannot even hold a layer beside its working memory only stands in the way.
             useful = tuple(g for g, room in zip(gpus, rooms, strict=True) if room >= min(dense))

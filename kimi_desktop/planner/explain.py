@@ -50,7 +50,7 @@ def explain(
         found.append(Decision("why.no_repack"))
     found += host_decisions
     found.append(_reserve(plan, plan.reserve_share))
-    if not plan.forecast.exact:
+    if not plan.forecast.is_measured:
         found.append(Decision("why.estimate"))
     found.append(Decision("why.fit_off"))
     return tuple(found)
@@ -68,7 +68,7 @@ def remarks(shape: ModelShape, plan: Plan, reserve_share: float) -> Plan:
     if plan.fit is Fit.DISK_BOUND:
         found.append(Decision("why.load.disk"))
     found.append(_reserve(plan, reserve_share))
-    if not plan.forecast.exact:
+    if not plan.forecast.is_measured:
         found.append(Decision("why.estimate"))
     return dataclasses.replace(plan, decisions=tuple(found))
 

@@ -84,4 +84,5 @@ def forecast(
             others_bytes=max(memory.usable_total_bytes - memory.available_bytes, 0),
         )
     )
-    return LoadForecast(tuple(rows), exact=shape.geometry.exact and compute.measured)
+    is_known = shape.geometry.exact and compute.measured
+    return LoadForecast(tuple(rows), is_known and not shape.by_size, is_known)

@@ -26,7 +26,7 @@ class Use(StrEnum):
     NONE = "none"
     """It does not fit."""
     UNKNOWN = "unknown"
-    """Its size is not known, or no forecast speaks of its engine."""
+    """Its size or geometry is not known, or no forecast speaks of its engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,16 @@ class OfferedFile:
     note: Note | None
     engines: tuple[Engine, ...]
     sized: SizedForecast | None
-    """None: the size is not known, or only engines without a forecast read it."""
+    """None: size or geometry is not known, or only engines without a forecast read it."""
     bits_per_weight: float | None = None
     lacks_disk: bool = False
     """No disk that was looked at has room for it."""
     use: Use = Use.UNKNOWN
+
+    @property
+    def is_readable(self) -> bool:
+        """A GGUF file, whose header says everything."""
+        return Engine.LLAMA_CPP in self.engines and bool(self.size_bytes)
 
     @property
     def id(self) -> str:

@@ -17,7 +17,7 @@ from kimi_desktop.planner.offer_types import FileWords, OfferedFile, PlannedFile
 from kimi_desktop.planner.plan_types import Fit
 from kimi_desktop.planner.report import headline, missing_sentences, sentence
 from kimi_desktop.planner.speed_types import Band, SpeedForecast
-from kimi_desktop.planner.verdict import FitVerdict, judge, verdict_sentence
+from kimi_desktop.planner.verdict import FitVerdict, plan_verdict, verdict_sentence
 
 _OWN = Engine.LLAMA_CPP
 _HUNDREDTHS_BELOW = 0.1
@@ -45,8 +45,6 @@ def file_words(file: OfferedFile, language: Language) -> FileWords:
 def planned_words(file: OfferedFile, planned: PlannedFile, language: Language) -> FileWords:
     """The same by the file's header: exact, with the reasons."""
     plan, speed = planned.plan, planned.speed
-    found = judge(plan.forecast, reserve_share=0.0 if plan.fits else plan.reserve_share)
-    verdict = dataclasses.replace(found, fit=plan.fit)
     reasons = (
         *missing_sentences(plan, language),
         *(sentence(decision, language) for decision in plan.decisions),
@@ -55,7 +53,7 @@ def planned_words(file: OfferedFile, planned: PlannedFile, language: Language) -
         file_words(file, language),
         size=format_file_size(planned.model.size_bytes),
         fit=fit_word(plan.fit, language),
-        spare=spare_words(verdict, language),
+        spare=spare_words(plan_verdict(plan), language),
         sentence=headline(plan, language),
         decode=rate_band(speed.decode_tps, language),
         waits=_limit(speed.decode_tps, language),
@@ -114,7 +112,10 @@ def _size(file: OfferedFile, language: Language) -> str:
 def _fit(file: OfferedFile, language: Language) -> str:
     if file.sized is not None:
         return fit_word(file.sized.verdict.fit, language)
-    return message(f"forecast.fit.{'unsized' if not file.size_bytes else 'other'}", language)
+    if not file.size_bytes:
+        return message("forecast.fit.unsized", language)
+    key = "unread" if file.is_readable else "other"
+    return message(f"forecast.fit.{key}", language)
 
 
 def _quality(file: OfferedFile, language: Language) -> str:

@@ -1,8 +1,8 @@
 """What runs on a machine: every file of the catalogue priced, the best of each model found. Pure.
 
-All figures come from ``by_size``, the estimator of lists. A model's best file is the one with the
-best quality among those that fit at a usable speed, the faster of equals; models are sorted by how
-useful their best file is, then by its quality, then the newest first.
+All figures come from the planner, by name and size (``by_size``). A model's best file is the one
+with the best quality among those that fit at a usable speed, the faster of equals; models are
+sorted by how useful their best file is, then by its quality, then the newest first.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from collections.abc import Iterable, Sequence
 
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine, Quality
-from kimi_desktop.planner.by_size import SizedForecast, forecast_by_size
+from kimi_desktop.planner.by_size import SizedForecast, forecast_by_size, forecast_shape
 from kimi_desktop.planner.offer_types import OfferedFile, OfferedModel, Use
 from kimi_desktop.planner.plan_types import Fit
+from kimi_desktop.planner.sized_shapes import resized
 from kimi_desktop.planner.speed_factors import Factors
+from kimi_desktop.planner.types import ModelShape
 
 USABLE_TPS = 4.0
 """Tokens per second: about as fast as people read aloud."""
@@ -111,11 +113,12 @@ def offered_file(
     engines: tuple[Engine, ...] = (Engine.LLAMA_CPP,),
     uses_gpus: bool = True,
     factors: Factors | None = None,
+    like: ModelShape | None = None,
 ) -> OfferedFile:
     """One file of any repository, priced when an engine with a forecast reads it.
 
     Args:
-        name: of the model; its geometry is found by it, or estimated.
+        name: of the model; its geometry is found by it.
         quantization: "UD-Q4_K_XL".
         repo: where it is.
         size_bytes: all parts together; None = not known.
@@ -123,9 +126,13 @@ def offered_file(
         engines: those that read it.
         uses_gpus: False for an engine that was built without GPU support.
         factors: as learned on this machine; None = as shipped.
+        like: the same model in another quantization, by its header.
     """
     sized = None
-    if size_bytes and _GGUF_ENGINES & set(engines):
+    if like is not None and size_bytes:
+        shape = resized(like, quantization, size_bytes)
+        sized = forecast_shape(shape, machine, uses_gpus=uses_gpus, factors=factors)
+    elif size_bytes and _GGUF_ENGINES & set(engines):
         sized = forecast_by_size(
             name, quantization, size_bytes, machine, uses_gpus=uses_gpus, factors=factors
         )

@@ -101,7 +101,7 @@ def forecast_on(
         idle = forecast(shape, placement, machine, uses_gpus=False)
         rows = {number: idle.devices[number] for number in range(len(machine.gpus))} | rows
     ordered = (rows[number] for number in range(len(machine.gpus)))
-    return LoadForecast((*ordered, found.devices[-1]), exact=found.exact)
+    return dataclasses.replace(found, devices=(*ordered, found.devices[-1]))
 
 
 class _Search:
@@ -114,7 +114,7 @@ class _Search:
         self.rules = RULES[wishes.profile]
         probe = Placement(context=LEAST_CONTEXT)
         reserve = self.rules.reserve_share
-        if not forecast(shape, probe, machine, uses_gpus=wishes.uses_gpus).exact:
+        if not forecast(shape, probe, machine, uses_gpus=wishes.uses_gpus).is_measured:
             reserve += ESTIMATE_SHARE
         if machine.gpu_note == "apple":
             reserve = max(reserve, UNIFIED_SHARE)

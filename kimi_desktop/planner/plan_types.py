@@ -121,7 +121,7 @@ class Sibling:
     """"UD-Q2_K_XL"."""
     size_bytes: int
     shape: ModelShape | None = None
-    """None: only the size is known, and the fit is judged by it."""
+    """None: only the size is known; it is planned as the model at hand in that size."""
     key: str = ""
     """What the caller knows it by."""
 

@@ -19,6 +19,7 @@ from kimi_desktop.planner.plan_types import (
     Wishes,
 )
 from kimi_desktop.planner.profiles import LEAST_CONTEXT, cache_type_fits
+from kimi_desktop.planner.sized_shapes import resized
 from kimi_desktop.planner.types import ModelShape
 
 MOST_QUANTIZATIONS = 3
@@ -57,7 +58,7 @@ def find_remedies(
     found = [
         *_other_settings(shape, wishes, plan, again),
         *_free_memory(plan),
-        *_quantizations(wishes, plan, siblings, again),
+        *_quantizations(shape, wishes, plan, siblings, again),
         *_more_ram(machine, wishes, shape, plan, again),
     ]
     return tuple(_missing(plan)), tuple(found)
@@ -135,11 +136,10 @@ def _free_memory(plan: Plan) -> Iterator[Alternative]:
 
 
 def _quantizations(
-    wishes: Wishes, plan: Plan, siblings: Sequence[Sibling], again: PlanAgain
+    shape: ModelShape, wishes: Wishes, plan: Plan, siblings: Sequence[Sibling], again: PlanAgain
 ) -> Iterator[Alternative]:
     """Smaller ones that fit: those whose header was read, then the others, the largest first."""
     here = sum(row.weights_bytes for row in plan.forecast.devices)
-    short = sum(size for _, size in _short(plan))
     other = dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None)
     count = 0
     for sibling in sorted(
@@ -154,13 +154,10 @@ def _quantizations(
             "size": format_file_size(sibling.size_bytes),
             "size_gib": format_gib(sibling.size_bytes),
         }
-        if sibling.shape is None:
-            fits, seconds = sibling.size_bytes <= here - short, None
-        else:
-            smaller = again(other, sibling.shape)
-            fits, seconds = smaller.fits, smaller.seconds_per_token
-        if fits:
+        smaller = again(other, sibling.shape or resized(shape, sibling.name, sibling.size_bytes))
+        if smaller.fits:
             count += 1
+            seconds = smaller.seconds_per_token
             yield Alternative(Remedy.QUANTIZATION, params, seconds, other, sibling.key)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +28,7 @@ from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import MeasuredRates, plan_input
 from kimi_desktop.planner.speed_types import Band, SpeedForecast
 from kimi_desktop.planner.types import DeviceMemory, ModelShape
-from kimi_desktop.planner.verdict import judge, verdict_sentence
+from kimi_desktop.planner.verdict import plan_verdict, verdict_sentence
 
 GAP = "  "
 PARTS = ("weights", "kv", "compute", "overhead", "others", "spare")
@@ -48,9 +47,18 @@ def plan_model(
     Raises:
         PlanError: no header, or a wish that no engine can fulfil.
     """
+    return find_plan(shape_to_plan(facts), machine, wishes, rule=rule, siblings=siblings)
+
+
+def shape_to_plan(facts: ModelFacts) -> ModelShape:
+    """The shape of a model whose header was read.
+
+    Raises:
+        PlanError: the header does not say enough.
+    """
     if facts.geometry is None or facts.tensors is None or not facts.geometry.n_layer:
         raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": facts.name})
-    return find_plan(shape_of(facts), machine, wishes, rule=rule, siblings=siblings)
+    return shape_of(facts)
 
 
 def plan_speed(
@@ -78,8 +86,7 @@ def plan_speed(
 
 def headline(plan: Plan, language: Language) -> str:
     """The verdict with what is left or lacking."""
-    found = judge(plan.forecast, reserve_share=0.0 if plan.fits else plan.reserve_share)
-    return verdict_sentence(dataclasses.replace(found, fit=plan.fit), language)
+    return verdict_sentence(plan_verdict(plan), language)
 
 
 def speed_sentences(speed: SpeedForecast, language: Language) -> list[str]:

@@ -1,19 +1,23 @@
 """What a model reads per token, from its name, quantization and file size alone.
 
-For what has no header at hand: catalogue entries, and published measurements. Geometry is in
-``assets/speed/models.json``, counted from real headers; a name with "48B-A3B" in it will do for an
-estimate. The file is read once, on any thread.
+For published measurements, which say no more. Geometry and formats are those of ``assets/geometry``
+and ``assets/mixes.json``; a name with "48B-A3B" in it will do for an estimate.
 """
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import re
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 
-from kimi_desktop.base.assets import asset
+from kimi_desktop.models.geometry import LayerKind
+from kimi_desktop.models.known_geometry import KnownModel, known_model
+from kimi_desktop.models.mixes import is_expert, mix_named, mixed_tensors
+from kimi_desktop.planner.cache import kv_bytes_per_token
 
+_BLOCK = re.compile(r"blk\.(\d+)\.")
 _ACTIVE = re.compile(r"(\d+(?:\.\d+)?)b[- ]?a(\d+(?:\.\d+)?)b", re.IGNORECASE)
 _DENSE = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
 _USUAL_BITS = 4.8  # of a 4 bit mix, when only the model is known
@@ -41,6 +45,8 @@ class SpeedShape:
     n_layer_recurrent: int
     kv_bytes_per_token: int
     """In a 16 bit cache."""
+    n_expert: int = 0
+    """Of a layer; 0 when it is not known."""
     is_estimate: bool = False
     """From the name, not from a header."""
 
@@ -66,37 +72,45 @@ class Traffic:
     is_i_quant: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Data:
-    shapes: tuple[tuple[str, SpeedShape, int], ...]
-    """(name, shape, experts used)."""
-    bits: tuple[tuple[re.Pattern[str], float], ...]
+@cache
+def _known_shape(model: KnownModel) -> SpeedShape:
+    """Counted from its tensors; blocks of multi-token prediction are not read."""
+    tensors = mixed_tensors(model.tensors, mix_named("F16"), model.n_layer, 0)
+    geometry, _ = model.geometry(tensors)
+    sums = {True: 0, False: 0}
+    embedding = 0
+    for tensor in tensors:
+        block = _BLOCK.match(tensor.name)
+        if block and int(block[1]) >= geometry.n_layer_main:
+            continue
+        if tensor.name == "token_embd.weight":
+            embedding = tensor.n_elements
+        else:
+            sums[is_expert(tensor.name)] += tensor.n_elements
+    return SpeedShape(
+        expert_params=float(sums[True]),
+        routed_share=geometry.n_expert_used / max(geometry.n_expert, 1),
+        other_params=float(sums[False]),
+        embedding_params=float(embedding),
+        n_layer=geometry.n_layer_main,
+        n_layer_recurrent=sum(kind is LayerKind.RECURRENT for kind in geometry.layers),
+        kv_bytes_per_token=kv_bytes_per_token(geometry),
+        n_expert=geometry.n_expert,
+    )
 
 
 @cache
-def _data() -> _Data:
-    data = json.loads(asset("speed/models.json").read_text(encoding="utf-8"))
-    shapes = [
-        (
-            name,
-            SpeedShape(
-                expert_params=row["expert_params"],
-                routed_share=row["n_expert_used"] / row["n_expert"],
-                other_params=row["other_params"],
-                embedding_params=row["embedding_params"],
-                n_layer=row["n_layer"],
-                n_layer_recurrent=row["n_layer_recurrent"],
-                kv_bytes_per_token=row["kv_bytes_per_token"],
-            ),
-            row["n_expert_used"],
-        )
-        for row in data["shapes"]
-        for name in row["names"]
-    ]
-    shapes.sort(key=lambda item: -len(item[0]))
-    bits = tuple((re.compile(row["pattern"], re.IGNORECASE), row["bits"])
-                 for row in data["other_bits"])  # fmt: skip
-    return _Data(tuple(shapes), bits)
+def _other_bits(quantization: str) -> float:
+    """Of a weight outside the experts, in the geometry of Kimi K2 (others are close to it)."""
+    model = known_model("kimi-k2")
+    assert model is not None
+    mix = mix_named(quantization)
+    size = count = 0
+    for name, shape in model.tensors:
+        if name != "token_embd.weight" and not is_expert(name):
+            size += mix.type_of(name, shape, model.n_layer).tensor_bytes(shape)
+            count += prod(shape)
+    return 8 * size / count
 
 
 def find_shape(model: str, experts_used: int | None = None) -> SpeedShape | None:
@@ -106,14 +120,12 @@ def find_shape(model: str, experts_used: int | None = None) -> SpeedShape | None
         model: a title, repository or file name.
         experts_used: when the engine is told to use fewer than the model's.
     """
+    if known := known_model(model):
+        shape = _known_shape(known)
+        if experts_used is None or not shape.n_expert:
+            return shape
+        return dataclasses.replace(shape, routed_share=experts_used / shape.n_expert)
     name = re.sub(r"[ _]", "-", model.casefold())
-    for wanted, shape, used in _data().shapes:
-        if wanted in name:
-            if experts_used is None:
-                return shape
-            fields = {field: getattr(shape, field) for field in SpeedShape.__slots__}
-            fields["routed_share"] = shape.routed_share * experts_used / used
-            return SpeedShape(**fields)
     if found := _ACTIVE.search(name):
         total, active = (float(number) * 1e9 for number in found.groups())
         other = active * _OTHER_SHARE
@@ -141,7 +153,7 @@ def traffic(shape: SpeedShape, quantization: str, file_bytes: int) -> Traffic:
     if not shape.expert_params:
         share = shape.other_params / shape.total_params
         return Traffic(0, 0, int(file_bytes * share), _is_i_quant(quantization))
-    bits = next(bits for pattern, bits in _data().bits if pattern.search(quantization))
+    bits = _other_bits(quantization)
     other = min(shape.other_params * bits / 8, file_bytes / 2)
     embedding = shape.embedding_params * bits / 8
     experts = max(file_bytes - other - embedding, file_bytes * 0.3)

@@ -1,7 +1,7 @@
 """What kind of machine this is and how far it reaches in the Kimi family, in one sentence. Pure.
 
 The one source of that sentence and of the tier, for the wizard and ``doctor``. How far it reaches
-is what the estimator of lists says of a few files of the catalogue, on the machine at rest: what
+is what the planner says of a few files of the catalogue, on the machine at rest: what
 other programs use now is the business of plans.
 """
 
@@ -182,7 +182,8 @@ def _sized_yardsticks(
         item = model.quantization(quantization) if model else None
         if model is not None and item is not None and item.size_bytes:
             sized = forecast_by_size(model.id, item.name, item.size_bytes, machine, factors=factors)
-            yield reach, f"{model.name} {item.name}", sized
+            if sized is not None:
+                yield reach, f"{model.name} {item.name}", sized
 
 
 def _sentence(machine: Machine, found: MachineTier, language: Language) -> str:

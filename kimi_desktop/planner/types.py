@@ -25,6 +25,8 @@ class ModelShape:
 
     geometry: Geometry
     tensors: TensorTable
+    by_size: bool = False
+    """Put together from name and size; no header was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,10 @@ class LoadForecast:
 
     devices: tuple[DeviceMemory, ...]
     exact: bool = True
-    """False: the architecture has a rule that is not known here; the figures are an estimate."""
+    """False: the architecture was not measured, or no header was read; the figures are an
+    estimate."""
+    is_measured: bool = True
+    """The rules of the architecture are known."""
 
     @property
     def fits(self) -> bool:

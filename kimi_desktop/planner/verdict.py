@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.units import format_gib
-from kimi_desktop.planner.plan_types import Fit
+from kimi_desktop.planner.plan_types import Fit, Plan
 from kimi_desktop.planner.types import LoadForecast
 
 
@@ -69,6 +70,12 @@ def judge(
         spare_ram_bytes=host.spare_bytes,
         short_vram_bytes=short_vram,
     )
+
+
+def plan_verdict(plan: Plan) -> FitVerdict:
+    """The verdict of a plan: its own word where weights are, and what is left or lacking."""
+    found = judge(plan.forecast, reserve_share=0.0 if plan.fits else plan.reserve_share)
+    return dataclasses.replace(found, fit=plan.fit)
 
 
 def verdict_sentence(verdict: FitVerdict, language: Language) -> str:

@@ -38,12 +38,13 @@ class MeasuredCase:
 
 
 @cache
-def _headers() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((DATA / "model_headers.json").read_text("utf-8"))
+def _headers(file: str = "model_headers.json") -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((DATA / file).read_text("utf-8"))
     return data
 
 
 def model_names() -> list[str]:
+    """The models with measured cases."""
     return list(_headers())
 
 
@@ -55,7 +56,7 @@ def model_header(name: str) -> GgufHeader:
 
 def described_model(name: str) -> tuple[dict[str, object], list[Tensor]]:
     """Metadata and tensor table of a model."""
-    described = _headers()[name]
+    described = (_headers() | _headers("more_headers.json"))[name]
     arch = described["architecture"]
     metadata = {"general.architecture": arch, "general.name": name, "general.type": "model"}
     metadata |= {f"{arch}.{key}": value for key, value in described["metadata"].items()}

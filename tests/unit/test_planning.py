@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError, PlanError
-from kimi_desktop.base.messages import Language, describe_error
+from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.downloads.hubs import control
 from kimi_desktop.downloads.hubs.hub import Hub
 from kimi_desktop.downloads.remote_models import RemoteModels
@@ -175,13 +175,49 @@ def test_without_a_network_the_estimate_says_that_it_is_one(
     assert target.why is not None
     text = said(target, machine(), language)
     assert describe_error(target.why, language)[0] in text
-    assert "llama-server" not in text
+    assert "llama-server -m Kimi-K2.6-UD-Q4_K_XL.gguf" in text
     found = as_json(target, machine())
     assert found["exact"] is False
-    assert found["flags"] == []
     exact = as_json(finder_for(hub, machine()).find("kimi-k2.6:UD-Q4_K_XL"), machine())
-    assert set(found) <= set(exact)
+    assert set(found) == set(exact)
     assert found["verdict"] == exact["verdict"]
+    assert found["flags"] == exact["flags"]  # one planner: the same layers, the same experts
+
+
+def test_wishes_count_without_a_header_too(hub: LocalHub) -> None:
+    with hub.offline():
+        target = finder_for(hub, machine()).find("kimi-k2.6:UD-Q4_K_XL")
+    found = as_json(target, machine(), Wishes(n_gpu_layers=40, n_cpu_moe=61, context=4096))
+    assert found["n_gpu_layers"] == 40
+    assert found["context"] == 4096
+    with pytest.raises(PlanError) as caught:
+        as_json(target, machine(), Wishes(n_gpu_layers=500))
+    assert caught.value.code is ErrorCode.PLAN_TOO_MANY_LAYERS
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_engine_is_not_asked_without_a_header_and_that_is_said(
+    hub: LocalHub, language: Language
+) -> None:
+    with hub.offline():
+        target = finder_for(hub, machine()).find("kimi-k2.6:UD-Q4_K_XL")
+    out = io.StringIO()
+    write_plan(target, machine(), Wishes(), language, out, json_output=False, wants_check=True)
+    why = message("plan.check.no_header", language)
+    assert why in out.getvalue().splitlines()
+    out = io.StringIO()
+    write_plan(target, machine(), Wishes(), language, out, json_output=True, wants_check=True)
+    found = json.loads(out.getvalue())
+    assert found["exact_check"] is None
+    assert found["exact_check_refused"] == why
+
+
+def test_a_geometry_that_nobody_knows_is_said(hub: LocalHub) -> None:
+    with hub.offline():
+        target = finder_for(hub, machine()).find("kimi-k2.6:UD-Q4_K_XL")
+    with pytest.raises(PlanError) as caught:
+        said(dataclasses.replace(target, name="Mystery"), machine())
+    assert caught.value.code is ErrorCode.PLAN_NO_GEOMETRY
 
 
 def test_an_estimate_that_does_not_fit_says_what_helps(hub: LocalHub) -> None:

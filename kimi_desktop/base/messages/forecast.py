@@ -104,6 +104,7 @@ TEXTS: dict[str, Text] = {
     "forecast.fit.disk_bound": Text("Disk-bound", "受限于磁盘"),
     "forecast.fit.does_not_fit": Text("Does not fit", "放不下"),
     "forecast.fit.unsized": Text("Size not known", "大小未知"),
+    "forecast.fit.unread": Text("Known by its header alone", "需读取文件头"),
     "forecast.fit.other": Text("Not forecast", "暂无预测"),
     "forecast.spare.in_vram": Text("{vram} to spare", "剩余 {vram}"),
     "forecast.spare.in_vram_and_ram": Text(

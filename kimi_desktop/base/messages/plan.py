@@ -44,15 +44,19 @@ TEXTS: dict[str, Text] = {
         "An estimate by the size of the file, since its header could not be read. {why}",
         "文件头无法读取，以下是按文件大小的估算。{why}",
     ),
-    "plan.estimate.context": Text(
-        "The estimate is for a context of {context}.",
-        "估算按 {context} 上下文计算。",
-    ),
     "plan.chosen": Text(
         "{name}: {quantization} ({size}) is the best of its files for this machine.",
         "{name}：{quantization}（{size}）是最适合该机器的文件。",
     ),
     "plan.asking": Text("Reading the header of {name} …", "正在读取 {name} 的文件头……"),
+    "plan.no_geometry": Text(
+        "The header of {name} could not be read, and its geometry is not known here.",
+        "无法读取 {name} 的文件头，本程序也不知道它的结构。",
+    ),
+    "plan.no_geometry.next": Text(
+        "Try again with a network: a few megabytes of the header are enough for a plan.",
+        "请联网后重试：只需几 MB 的文件头即可规划。",
+    ),
     "plan.no_size": Text(
         "Neither the header nor the size of {name} is known.",
         "{name} 的文件头和大小都未知。",
@@ -86,6 +90,10 @@ TEXTS: dict[str, Text] = {
     "plan.check.differs": Text(
         "Checked by the engine: {build} would allocate otherwise, by up to {difference}.",
         "已由引擎校验：{build} 的实际分配与预测最多相差 {difference}。",
+    ),
+    "plan.check.no_header": Text(
+        "Not checked by the engine: it needs the header of the file, which could not be read.",
+        "未由引擎校验：校验需要文件头，而文件头无法读取。",
     ),
     "plan.check.none": Text(
         "The engine could not be asked: it needs Linux, NVIDIA GPUs or none, and the engine of "

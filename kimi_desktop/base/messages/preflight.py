@@ -168,6 +168,14 @@ TEXTS: dict[str, Text] = {
         "{sentence} {rate}, estimated from the size.",
         "{sentence}{rate}（按文件大小估算）。",
     ),
+    "preflight.verdict_unknown": Text(
+        "Whether it fits is not known: neither its header nor its geometry is.",
+        "无法判断能否放下：既没有读到文件头，也不知道它的结构。",
+    ),
+    "preflight.verdict_unknown.next": Text(
+        "Once it is here, the Plan page says from its header where it would go.",
+        "下载后，“规划”页会根据文件头给出放置方案。",
+    ),
     "preflight.planned": Text(
         "{sentence} {rate}, planned with the header of the file.",
         "{sentence}{rate}（按文件头规划）。",

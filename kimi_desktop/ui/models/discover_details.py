@@ -186,7 +186,7 @@ class DiscoverDetails(Surface):
     def _show_work(self, file: OfferedFile, planned: PlannedFile | None) -> None:
         """The button, or what is going on, or what went wrong."""
         busy = self._operation is not None
-        can_plan = planned is None and file.sized is not None
+        can_plan = planned is None and file.is_readable
         self.plan.setVisible(can_plan and not busy)
         self.cancel.setVisible(busy)
         self._reading.setVisible(busy)

@@ -106,8 +106,12 @@ def test_a_repository_is_priced_by_its_listing(here: Discover) -> None:
     assert offer.context_tokens == 262_144
     other = here.look(OTHER).result(PATIENCE_S)
     assert other.license.name == "mit"
-    assert other.best is not None
+    assert other.best is not None  # nobody knows its name, so that its header was read
     assert other.best.use is Use.GOOD
+    assert other.best.sized is not None
+    weights = sum(row.weights_bytes for row in other.best.sized.memory.devices)
+    size = model_facts("kimi-linear-48b.q4_k_m").weights_bytes
+    assert weights == pytest.approx(size, rel=1e-3)
 
 
 @pytest.mark.parametrize(

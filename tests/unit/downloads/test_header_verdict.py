@@ -145,7 +145,8 @@ def test_a_model_without_a_memory_rule() -> None:
     with LocalHub(REPO, [HubFile("m-Q8_0.gguf", content=content)]) as hub:
         found = verdict(hub, machine(24))
     assert found is not None
-    assert "estimated" in found.sentence(Language.EN)
+    assert "not known" in found.sentence(Language.EN)
+    assert "header" in found.next_step(Language.EN)
 
 
 def test_in_the_preflight(kimi: LocalHub, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kimi_desktop.base.messages import TOPICS, Language, message
@@ -296,6 +296,7 @@ def test_a_limit_is_what_counts_as_memory() -> None:
     assert machine_tier(found).tier is Tier.WORKSTATION  # 16 and 31.84
 
 
+@settings(max_examples=25)
 @given(
     cards=st.lists(st.sampled_from([0, 7.6, 15.9, 31.84, 79.6, 140.4]), max_size=8),
     ram=st.floats(0.5, 2000),
