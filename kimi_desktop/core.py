@@ -56,6 +56,7 @@ from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.downloads.verify.service import VerifyService
 from kimi_desktop.learning import LEAST_PROMPT, kept_tokens, run_of
 from kimi_desktop.machine.gpus import GpuReader
+from kimi_desktop.machine.holders import holders_of
 from kimi_desktop.machine.service import MachineService
 from kimi_desktop.machine.types import Machine, MachineProbed
 from kimi_desktop.models.catalogue import shipped_catalogue
@@ -220,6 +221,7 @@ class Core:
             pricing=Pricing(self.engine.forecast, self.plans.arrange),
             steps_down=lambda: self.store.settings.engine.step_down,
             start=self.engine.start,
+            holders=lambda: holders_of(self._gpus.sample()),
         )
         self.chats = ChatService(
             self.io,

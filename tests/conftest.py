@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A run in the background of a script is started with SIGINT ignored, and programs inherit that: the
-# tests of Ctrl+C would wait for ever.
+# A run in the background of a script is started with SIGINT ignored, one under nohup with SIGHUP,
+# and programs inherit that: the tests of signals would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Loaded computers are slow, and no test asserts a time.
 # In CI the same examples every time: what a new one finds belongs into a change of its own.

@@ -275,6 +275,42 @@
         <translation>应用并启动</translation>
     </message>
     <message>
+        <source>End it…</source>
+        <translation>结束…</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Verify</source>
+        <translation>校验</translation>
+    </message>
+    <message>
+        <source>Choose</source>
+        <translation>选择</translation>
+    </message>
+    <message>
+        <source>What is not saved in it is lost. Afterwards the engine starts again.</source>
+        <translation>其中未保存的内容将丢失。随后引擎会重新启动。</translation>
+    </message>
+    <message>
+        <source>End it</source>
+        <translation>结束</translation>
+    </message>
+    <message>
+        <source>Copied.</source>
+        <translation>已复制。</translation>
+    </message>
+    <message>
+        <source>RAM</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>{device}: {used} of {total} as planned</source>
+        <translation>{device}：按计划 {used} / {total}</translation>
+    </message>
+    <message>
         <source>Start it once more</source>
         <translation>再启动一次</translation>
     </message>

@@ -45,6 +45,7 @@ class ErrorCode(StrEnum):
     MACHINE_FILE_TOO_NEW = "machine.file_too_new"
     EXPORT_FAILED = "machine.export_failed"
     EXPORT_DISK_FULL = "machine.export_disk_full"
+    PROGRAM_STAYS = "machine.program_stays"
     EXPERIMENT_RUNNING = "machine.experiment_running"
 
     # models

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kimi_desktop.backends.types import EngineFacts, EngineStatus, LoadSettings
 from kimi_desktop.base.units import GIB
 from kimi_desktop.diagnosis.types import EngineExit, Evidence
+from kimi_desktop.machine.holders import Holder
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.planner.types import LoadForecast
 
 
 def evidence_of_status(status: EngineStatus, machine: Machine | None) -> Evidence:
@@ -22,6 +25,32 @@ def evidence_of_status(status: EngineStatus, machine: Machine | None) -> Evidenc
         machine={**(machine_facts(machine) if machine else {}), **facts.machine},
         settings=setting_facts(status.settings) if status.settings else {},
     )
+
+
+def holder_facts(
+    machine: Machine | None, forecast: LoadForecast, holders: Sequence[Holder]
+) -> dict[str, Any]:
+    """Who else holds VRAM, and on the GPU with the least room what is free and what is needed."""
+    if machine is None or not holders:
+        return {}
+    facts: dict[str, Any] = {
+        "gpu_processes": [
+            f"GPU {holder.gpu}: {holder.name} ({holder.pid})"
+            + ("" if holder.vram_bytes is None else f" {holder.vram_bytes / GIB:.1f} GiB")
+            for holder in holders
+        ]
+    }
+    free = {f"gpu:{gpu.index}": gpu.vram_free_bytes for gpu in machine.gpus}
+    rows = [
+        (free[row.device], row.used_bytes - row.others_bytes)
+        for row in forecast.devices
+        if row.device in free
+    ]
+    if rows:
+        available, needed = min(rows, key=lambda row: row[0] - row[1])
+        facts["vram_free_gib"] = round(available / GIB, 2)
+        facts["vram_needed_gib"] = round(needed / GIB, 2)
+    return facts
 
 
 def setting_facts(settings: LoadSettings) -> dict[str, Any]:

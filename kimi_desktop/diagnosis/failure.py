@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from kimi_desktop.backends.defaults import is_plannable
 from kimi_desktop.backends.placed import placement_of
 from kimi_desktop.backends.types import EngineStatus, LoadSettings
 from kimi_desktop.base.errors import KimiError
-from kimi_desktop.diagnosis.collect import evidence_of_status
+from kimi_desktop.diagnosis.beyond import full_devices, ways_beyond
+from kimi_desktop.diagnosis.collect import evidence_of_status, holder_facts
 from kimi_desktop.diagnosis.engine import diagnose
 from kimi_desktop.diagnosis.ladder import ModelBounds, Step, ladder
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
+from kimi_desktop.machine.holders import Holder
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.memory import shape_of
@@ -43,6 +45,8 @@ def read_failure(
     machine: Machine | None,
     pricing: Pricing,
     tried: Collection[Tried] = (),
+    *,
+    holders: Sequence[Holder] = (),
 ) -> FailureReading:
     """Diagnose a failed engine.
 
@@ -52,13 +56,29 @@ def read_failure(
         machine: None before the first look.
         pricing: the planner.
         tried: ways that were taken since the last good start; they are not offered again.
+        holders: other programs that hold VRAM now, the largest first.
     """
+    forecast = LoadForecast(())
+    if status.settings is not None and model is not None:
+        forecast = pricing.forecast(status.settings, model)
     evidence = evidence_of_status(status, machine)
+    seen = holder_facts(machine, forecast, holders)
+    evidence = replace(evidence, machine={**seen, **evidence.machine})
     found = diagnose(evidence)
+    best = found.cause
+    if best is None:
+        return FailureReading(found, evidence, (), status.started_at)
     ways: tuple[WayOut, ...] = ()
-    if found.cause is not None and status.settings is not None and model is not None:
-        ways = ways_out(found.cause.cause, status.settings, model, pricing, tried)
-    return FailureReading(found, evidence, ways, status.started_at)
+    if status.settings is not None and model is not None:
+        ways = ways_out(best.cause, status.settings, model, pricing, tried)
+    return FailureReading(
+        found,
+        evidence,
+        ways,
+        status.started_at,
+        beyond=ways_beyond(best, machine, forecast, holders),
+        devices=full_devices(best, forecast),
+    )
 
 
 def ways_out(

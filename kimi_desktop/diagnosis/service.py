@@ -16,9 +16,11 @@ from kimi_desktop.backends.types import (
 )
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.operation import Operation
 from kimi_desktop.diagnosis.bundle import bundle_text
 from kimi_desktop.diagnosis.failure import Pricing, Tried, read_failure
 from kimi_desktop.diagnosis.types import FailureRead, FailureReading, WayOut
+from kimi_desktop.machine.holders import Holder, end_program
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 
@@ -36,6 +38,7 @@ class Diagnoses:
         pricing: Pricing,
         steps_down: Callable[[], bool],
         start: Callable[[LoadSettings], object],
+        holders: Callable[[], tuple[Holder, ...]] = lambda: (),
     ) -> None:
         """Join it.
 
@@ -47,6 +50,7 @@ class Diagnoses:
             pricing: the planner.
             steps_down: whether the user wants the next step to be taken by itself.
             start: starts the engine with other settings.
+            holders: other programs that hold VRAM now; runs in the pool.
         """
         self._io = io
         self._bus = bus
@@ -55,6 +59,7 @@ class Diagnoses:
         self._pricing = pricing
         self._steps_down = steps_down
         self._start = start
+        self._holders = holders
         self._lock = threading.Lock()
         self._tried: set[Tried] = set()
         self._latest: FailureReading | None = None
@@ -70,6 +75,14 @@ class Diagnoses:
         """This way is being taken: it is not offered again before a good start."""
         with self._lock:
             self._tried.add((way.key, way.settings))
+
+    def end_program(self, holder: Holder) -> Operation[None]:
+        """End a program that holds VRAM; the user has said so.
+
+        Raises (from the operation):
+            HardwareError: PROGRAM_STAYS.
+        """
+        return self._io.pool(end_program, holder)
 
     def bundle_text(self) -> str:
         """The last failure as JSON for a report, private things removed; "" without one."""
@@ -99,7 +112,10 @@ class Diagnoses:
         model = next((model for model in self._models() if model.path == path), None)
         with self._lock:
             tried = frozenset(self._tried)
-        reading = read_failure(status, model, self._machine(), self._pricing, tried)
+        holders = self._holders()
+        reading = read_failure(
+            status, model, self._machine(), self._pricing, tried, holders=holders
+        )
         with self._lock:
             self._latest = reading
         way = next((way for way in reading.ways if not way.needs_consent), None)

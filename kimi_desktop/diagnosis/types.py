@@ -10,7 +10,9 @@ from typing import Any
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import Param
 from kimi_desktop.base.events import Event
+from kimi_desktop.machine.holders import Holder
 from kimi_desktop.planner.speed_types import Band
+from kimi_desktop.planner.types import DeviceMemory
 
 CONFIDENT = 0.8
 """From here on a cause is named as the cause."""
@@ -111,6 +113,27 @@ class WayOut:
     """It gives up something that the user asked for."""
 
 
+class Beyond(StrEnum):
+    """A way out that is no load setting; its words are ``diagnosis.beyond.VALUE``."""
+
+    END_PROGRAM = "end_program"
+    VERIFY = "verify"
+    OTHER_FILE = "other_file"
+    ENGINE = "engine"
+    LINE = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemWay:
+    """Something to do outside the load settings."""
+
+    kind: Beyond
+    line: str = ""
+    """For LINE: what to type or write, with this machine's numbers."""
+    holder: Holder | None = None
+    """For END_PROGRAM."""
+
+
 @dataclass(frozen=True, slots=True)
 class FailureReading:
     """One failure, read."""
@@ -121,6 +144,10 @@ class FailureReading:
     """At most three, the gentlest first; what was tried since the last good start is left out."""
     started_at: float | None
     """Of the engine that failed: which failure this is."""
+    beyond: tuple[SystemWay, ...] = ()
+    """What no load setting cures."""
+    devices: tuple[DeviceMemory, ...] = ()
+    """What the planner expected of the devices that were full; none when memory was not it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Remo
 from kimi_desktop.downloads.queue_types import DownloadFile, DownloadStatus, PreparedDownload
 from kimi_desktop.downloads.types import DownloadSpec
 from kimi_desktop.downloads.verify.types import VerifyReport
+from kimi_desktop.machine.holders import Holder
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.experiment_types import Experiment, ExperimentWish
@@ -376,6 +377,13 @@ class DiagnosisService(Protocol):
 
     def note_tried(self, way: WayOut) -> None:
         """This way is being taken: it is not offered again before a good start."""
+
+    def end_program(self, holder: Holder) -> Operation[None]:
+        """End a program that holds VRAM; the user has said so.
+
+        Raises (from the operation):
+            HardwareError: it stays.
+        """
 
     def bundle_text(self) -> str:
         """The last failure as JSON for a report, private things removed; "" without one."""

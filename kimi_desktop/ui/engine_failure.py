@@ -17,14 +17,27 @@ from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, cause_sentences, describe_error, message
 from kimi_desktop.base.units import format_count, format_gib
-from kimi_desktop.diagnosis.types import FailureRead, FailureReading, WayOut
+from kimi_desktop.diagnosis.types import (
+    Beyond,
+    FailureRead,
+    FailureReading,
+    SystemWay,
+    WayOut,
+)
+from kimi_desktop.machine.holders import Holder
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.types import DeviceMemory
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.diagnostics import diagnostics_text
 from kimi_desktop.ui.language import language
+from kimi_desktop.ui.widgets.label import Label, TextSize
+from kimi_desktop.ui.widgets.memory_bar import MemoryBar
 from kimi_desktop.ui.widgets.message_bar import FailurePanel, Fix
 
 EVIDENCE_LINES = 4
 MOST_FIXES = 3
+DIRECT = frozenset({Beyond.END_PROGRAM, Beyond.VERIFY})
+"""These cure the cause itself; they come before settings that give something up."""
 OTHER_MODEL = frozenset(
     {
         ErrorCode.ENGINE_BAD_MODEL,
@@ -63,6 +76,16 @@ class EngineFailurePanel(QWidget):
         self.panel.log_wanted.connect(bridge.navigation.show_log)
         self.panel.diagnostics_wanted.connect(self._copy_diagnostics)
         self.panel.step_down_chosen.connect(self._choose_step_down)
+        self._memory = QWidget()
+        self._memory_words = Label(size=TextSize.SMALL, tone="muted")
+        self._bar = MemoryBar()
+        inside = QVBoxLayout(self._memory)
+        inside.setContentsMargins(0, 0, 0, 4)
+        inside.setSpacing(4)
+        inside.addWidget(self._memory_words)
+        inside.addWidget(self._bar)
+        self.panel.add_picture(self._memory)
+        self._memory.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.panel)
@@ -112,7 +135,8 @@ class EngineFailurePanel(QWidget):
         best = reading.diagnosis.cause if reading is not None else None
         cause, advice = describe_error(error, language())
         if best is not None:
-            cause, advice, _ = cause_sentences(best.cause, language())
+            cause, why, helps = cause_sentences(best.cause, language())
+            advice = ("" if language() is Language.ZH_CN else " ").join((why, helps))
         if not self._failed_at:
             self._failed_at = QTime.currentTime().toString("HH:mm:ss")
         self.panel.show_cause(cause, advice, self._failed_at)
@@ -126,8 +150,16 @@ class EngineFailurePanel(QWidget):
             )
         steps = self._bridge.settings.engine.step_down
         self.panel.show_step_down(steps if reading is not None and reading.ways else None)
-        ways = [self._way(way) for way in reading.ways] if reading is not None else []
+        ways: list[Fix] = []
+        model = self._model()
+        if reading is not None:
+            first = [way for way in reading.beyond if way.kind in DIRECT]
+            rest = [way for way in reading.beyond if way.kind not in DIRECT]
+            ways += [self._beyond(way) for way in first if way.kind is not Beyond.VERIFY or model]
+            ways += [self._way(way) for way in reading.ways]
+            ways += [self._beyond(way) for way in rest]
         self.panel.show_fixes([*ways, *self._fixes(error.code)][:MOST_FIXES])
+        self._show_devices(reading.devices if reading is not None else ())
         self._shown = True
 
     def _reading(self, status: EngineStatus) -> FailureReading | None:
@@ -157,6 +189,77 @@ class EngineFailurePanel(QWidget):
             self.tr("Apply and start"),
             take,
         )
+
+    def _beyond(self, way: SystemWay) -> Fix:
+        """A way out that is no setting."""
+        go, spoken, holder = self._bridge.navigation, language(), way.holder
+        key = f"diagnosis.beyond.{way.kind.value}"
+        if holder is not None:
+            size = "?" if holder.vram_bytes is None else format_gib(holder.vram_bytes)
+            title = message(key, spoken, name=holder.name, pid=holder.pid, gpu=holder.gpu)
+            detail = message(f"{key}.detail", spoken, size=size)
+            return Fix(title, detail, self.tr("End it…"), lambda: self._ask_to_end(title, holder))
+        if way.kind is Beyond.LINE:
+            return Fix(
+                message(key, spoken), way.line, self.tr("Copy"), lambda: self._copy_line(way.line)
+            )
+        action, run = {
+            Beyond.VERIFY: (self.tr("Verify"), self._verify),
+            Beyond.OTHER_FILE: (self.tr("Choose"), lambda: go.show_page("models")),
+            Beyond.ENGINE: (self.tr("Open Settings"), lambda: go.open_settings("builds")),
+        }[way.kind]
+        return Fix(message(key, spoken), message(f"{key}.detail", spoken), action, run)
+
+    def _model(self) -> LocalModel | None:
+        """What was to be loaded, as the library has it."""
+        services = self._bridge.services
+        settings = services.engine.status.settings
+        models = services.models.models
+        return next((m for m in models if settings and m.path == settings.model_path), None)
+
+    def _verify(self) -> None:
+        if (model := self._model()) is not None:
+            self._bridge.navigation.verify(model.id)
+
+    def _ask_to_end(self, question: str, holder: Holder) -> None:
+        from kimi_desktop.ui.window_overlays import Question  # noqa: PLC0415 - built when asked
+
+        detail = self.tr("What is not saved in it is lost. Afterwards the engine starts again.")
+
+        def make(window: QWidget) -> QWidget:
+            return Question(
+                window,
+                question=f"{question}?",
+                detail=detail,
+                confirm=self.tr("End it"),
+                on_confirm=lambda: self._end(holder),
+            )
+
+        self._bridge.navigation.open_overlay(make)
+
+    def _end(self, holder: Holder) -> None:
+        self._bridge.watch(
+            self._bridge.services.diagnosis.end_program(holder),
+            lambda _: self._restart(),
+            self._bridge.navigation.report,
+        )
+
+    def _copy_line(self, line: str) -> None:
+        QGuiApplication.clipboard().setText(line)
+        self._bridge.navigation.tell(self.tr("Copied."))
+
+    def _show_devices(self, devices: tuple[DeviceMemory, ...]) -> None:
+        """The memory that was full, as the planner expected it."""
+        self._memory.setVisible(bool(devices))
+        for device in devices:
+            name = self.tr("RAM") if device.device == "host" else device.name
+            text = self.tr("{device}: {used} of {total} as planned").format(
+                device=name,
+                used=format_gib(device.used_bytes),
+                total=format_gib(device.total_bytes),
+            )
+            self._memory_words.setText(text)
+            self._bar.show_device(device)
 
     def _fixes(self, code: ErrorCode) -> list[Fix]:
         go = self._bridge.navigation

@@ -38,6 +38,7 @@ class Navigation(QObject):
     download_wanted = Signal(str)
     downloads_wanted = Signal()
     library_wanted = Signal(str)
+    verify_wanted = Signal(str)
     offer_made = Signal(str, str, object)
     overlay_wanted = Signal(object)
 
@@ -79,6 +80,11 @@ class Navigation(QObject):
         """Show the library with the cursor on a model; "" leaves it where it is."""
         self.page_wanted.emit("models")
         self.library_wanted.emit(model_id)
+
+    def verify(self, model_id: str) -> None:
+        """Show the library and verify a model there."""
+        self.page_wanted.emit("models")
+        self.verify_wanted.emit(model_id)
 
     def open_settings(self, section: str) -> None:
         """Show a section of the Settings page: "hubs", "builds"."""

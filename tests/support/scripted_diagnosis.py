@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from kimi_desktop.backends.types import EngineState, EngineStateChanged
 from kimi_desktop.base.events import Event
+from kimi_desktop.base.operation import Operation
 from kimi_desktop.diagnosis.bundle import bundle_text
 from kimi_desktop.diagnosis.failure import Pricing, Tried, read_failure
 from kimi_desktop.diagnosis.types import FailureRead, FailureReading, WayOut
+from kimi_desktop.machine.holders import Holder
 
 if TYPE_CHECKING:
     from tests.support.scripted_services import ScriptedServices
@@ -21,10 +23,14 @@ class ScriptedDiagnosis:
         self._services = services
         self.latest: FailureReading | None = None
         self.tried: list[Tried] = []
+        self.holders: tuple[Holder, ...] = ()
         services.bus.subscribe(self._on_event)
 
     def note_tried(self, way: WayOut) -> None:
         self.tried.append((way.key, way.settings))
+
+    def end_program(self, holder: Holder) -> Operation[None]:
+        return self._services.desk.operation("diagnosis.end_program", None, holder)
 
     def bundle_text(self) -> str:
         found = self.latest
@@ -40,5 +46,7 @@ class ScriptedDiagnosis:
         path = status.settings.model_path if status.settings else None
         model = next((model for model in services.models.models if model.path == path), None)
         pricing = Pricing(services.engine.forecast, services.plans.arrange)
-        self.latest = read_failure(status, model, services.machine.machine, pricing, self.tried)
+        self.latest = read_failure(
+            status, model, services.machine.machine, pricing, self.tried, holders=self.holders
+        )
         services.bus.publish(FailureRead(self.latest))

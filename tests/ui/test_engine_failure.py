@@ -6,16 +6,19 @@ import dataclasses
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from kimi_desktop.backends.defaults import is_plannable
 from kimi_desktop.backends.types import EngineFacts, EngineState, EngineStatus
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.diagnosis.types import Beyond, FailureRead, SystemWay
+from kimi_desktop.machine.holders import Holder
 from kimi_desktop.ui import engine_failure
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_failure import EngineFailurePanel
 from kimi_desktop.ui.language import LanguageSwitch
+from kimi_desktop.ui.widgets.memory_bar import MemoryBar
 from tests.support.scripted_services import ScriptedServices, lived_in
 
 
@@ -149,3 +152,58 @@ def test_a_diagnosed_failure_shows_cause_line_and_priced_ways(qtbot, real_servic
     panel.panel.copy_button().click()
     assert '"kv_cache_oom"' in QGuiApplication.clipboard().text()
     bridge.close()
+
+
+def fail_with(services, line: str) -> None:
+    error = BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line})
+    facts = EngineFacts(code=1, phase="load", log=(line,))
+    services.engine.set_failed(services.models.models[1], error, facts)
+
+
+def test_a_cut_file_leads_to_its_verification(qtbot, panel, services, bridge):
+    fail_with(services, "E tensor 'x' data is not within the file bounds, model is corrupted")
+    first = panel.panel.fix_buttons()[0]
+    assert first.text() == "Verify"
+    with qtbot.waitSignal(bridge.navigation.verify_wanted) as wanted:
+        first.click()
+    assert wanted.args == [services.models.models[1].id]
+
+
+def test_a_program_on_the_card_is_ended_after_asking(qtbot, panel, services, bridge, monkeypatch):
+    holder = Holder(4242, 1.0, "python3.11", 0, 40 * 2**30)
+    way = SystemWay(Beyond.END_PROGRAM, holder=holder)
+    fail_with(services, "E failed to allocate buffer for kv cache")
+    latest = services.diagnosis.latest
+    services.diagnosis.latest = dataclasses.replace(latest, beyond=(way,))
+    services.bus.publish(FailureRead(services.diagnosis.latest))
+    qtbot.waitUntil(lambda: panel.panel.fix_buttons()[0].text() == "End it…")
+    made: list[object] = []
+    bridge.navigation.overlay_wanted.connect(made.append)
+    panel.panel.fix_buttons()[0].click()
+    window = QWidget()
+    qtbot.addWidget(window)
+    question = made[0](window)
+    with qtbot.waitSignal(bridge.navigation.start_wanted):
+        question.confirm_button.click()
+    assert ("diagnosis.end_program", (holder,)) in services.desk.calls
+
+
+def test_a_limit_is_copied(qtbot, panel, services, bridge):
+    way = SystemWay(Beyond.LINE, line="ulimit -n 65536")
+    fail_with(services, "E failed to allocate buffer for kv cache")
+    services.diagnosis.latest = dataclasses.replace(
+        services.diagnosis.latest, ways=(), beyond=(way,)
+    )
+    services.bus.publish(FailureRead(services.diagnosis.latest))
+    qtbot.waitUntil(lambda: panel.panel.fix_buttons()[0].text() == "Copy")
+    with qtbot.waitSignal(bridge.navigation.note_made):
+        panel.panel.fix_buttons()[0].click()
+    assert QGuiApplication.clipboard().text() == "ulimit -n 65536"
+
+
+def test_the_full_memory_is_shown_for_causes_of_memory_alone(qtbot, panel, services):
+    fail_with(services, "E failed to allocate buffer for kv cache")
+    bars = [bar for bar in panel.findChildren(MemoryBar) if not bar.parentWidget().isHidden()]
+    assert len(bars) == 1
+    fail_with(services, "E tensor 'x' data is not within the file bounds, model is corrupted")
+    qtbot.waitUntil(lambda: bars[0].parentWidget().isHidden())

@@ -65,6 +65,27 @@ TEXTS: dict[str, Text] = {
     "diagnosis.stepped_down": Text(
         "Not enough memory. Started again: {text}", "内存不足，已重新启动：{text}"
     ),
+    "diagnosis.beyond.end_program": Text(
+        "End {name} (process {pid}) on GPU {gpu}", "结束 GPU {gpu} 上的 {name}（进程 {pid}）"
+    ),
+    "diagnosis.beyond.end_program.detail": Text(
+        "It holds {size} there. You are asked first; what is not saved in it is lost.",
+        "它占用 {size}。操作前会询问；未保存的内容将丢失。",
+    ),
+    "diagnosis.beyond.verify": Text("Verify the file and mend it", "校验并修复文件"),
+    "diagnosis.beyond.verify.detail": Text(
+        "Every byte is compared; only what is bad is fetched again.",
+        "逐字节比对，只重新下载损坏的部分。",
+    ),
+    "diagnosis.beyond.other_file": Text("Take another quantization", "换一种量化"),
+    "diagnosis.beyond.other_file.detail": Text(
+        "The list says which ones fit this machine.", "列表会标明哪些适合本机。"
+    ),
+    "diagnosis.beyond.engine": Text("Install another build of the engine", "安装其他版本的引擎"),
+    "diagnosis.beyond.engine.detail": Text(
+        "Settings list the official builds for this machine.", "设置中列出了适合本机的官方版本。"
+    ),
+    "diagnosis.beyond.line": Text("Raise the limit", "提高限制"),
     "diagnosis.slow.decode": Text(
         "Slower than forecast: {measured:.1f} tok/s, where {low:.1f} to {high:.1f} were expected.",
         "比预测慢：{measured:.1f} tok/s，预计为 {low:.1f} 到 {high:.1f}。",

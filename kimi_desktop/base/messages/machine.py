@@ -30,6 +30,13 @@ TEXTS: dict[str, Text] = {
         "Free some space or choose another disk; the samples are still here.",
         "请释放空间或另选磁盘；监控数据仍然保留。",
     ),
+    "machine.program_stays": Text(
+        "{name} (process {pid}) does not end.", "{name}（进程 {pid}）没有退出。"
+    ),
+    "machine.program_stays.next": Text(
+        "It may belong to somebody else, or still be saving. End it in its own window.",
+        "它可能属于其他用户，或仍在保存数据。请在其自己的窗口中退出。",
+    ),
     "machine.experiment_running": Text(
         "Another experiment is being measured.", "另一项实验正在进行。"
     ),

@@ -207,6 +207,13 @@ class ModelsPage(QWidget):
         if model_id:
             self.library.table.select(model_id)
 
+    def _verify(self, model_id: str) -> None:
+        """Show a model and verify it."""
+        self._show_model(model_id)
+        models = self._bridge.services.models.models
+        if (model := next((one for one in models if one.id == model_id), None)) is not None:
+            self.verification.verify(model)
+
     def _show_folder(self, folder: Path) -> None:
         """The library, with the cursor on a model of a folder."""
         self.show_tab(LIBRARY)
@@ -316,6 +323,7 @@ class ModelsPage(QWidget):
         self.details.chat_wanted.connect(self._bridge.navigation.open_chat)
         self._bridge.happened.connect(self._on_event)
         self._bridge.navigation.library_wanted.connect(self._show_model)
+        self._bridge.navigation.verify_wanted.connect(self._verify)
         self._bridge.navigation.downloads_wanted.connect(lambda: self.show_tab(DOWNLOADS))
 
     def _on_event(self, event: Event) -> None:

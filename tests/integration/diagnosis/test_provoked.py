@@ -250,7 +250,7 @@ def test_a_bad_request(model: Path, tmp_path: Path, path: str, body: object, cau
 def test_a_signal(model: Path, tmp_path: Path, number: signal.Signals, cause: str) -> None:
     with provoked(model, tmp_path, "-lv", "4", until_ready=True) as run:
         run.process.send_signal(number)
-        run.process.wait()
+        run.process.wait(timeout=30)
         assert named(run.diagnosis()) == (cause, True)
 
 

@@ -21,10 +21,12 @@ from kimi_desktop.backends.types import (
 from kimi_desktop.base.errors import BackendError, ErrorCode, PlanError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.diagnosis.beyond import full_devices, ways_beyond
 from kimi_desktop.diagnosis.failure import MOST_WAYS, Pricing, read_failure
 from kimi_desktop.diagnosis.ladder import ModelBounds, ladder
 from kimi_desktop.diagnosis.service import Diagnoses
-from kimi_desktop.diagnosis.types import FailureRead
+from kimi_desktop.diagnosis.types import Beyond, FailureRead, Finding, Fix
+from kimi_desktop.machine.holders import Holder
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.types import DeviceMemory, LoadForecast
 from tests.support import scripted_data as data
@@ -240,3 +242,77 @@ def test_the_service_reads_every_failure_and_forgets_at_a_good_start(model) -> N
     finally:
         service.close()
         io.close()
+
+
+HOLDER = Holder(4242, 1.0, "python3.11", 0, 40 * 2**30)
+
+
+def reading_of(cause: str, model, machine=None, **more):
+    """The reading of a failure whose log names ``cause``'s line in the corpus."""
+    lines = {
+        "vram_taken_by_other": "E cudaMalloc failed: out of memory",
+        "file_truncated": "E gguf_init_from_file_ptr: tensor 'x' data is not within the file"
+        " bounds, model is corrupted or incomplete",
+        "engine_too_old_for_model": "E llama_model_load: error loading model architecture: unknown"
+        " model architecture: 'kimi9'",
+    }
+    return read_failure(failed(line=lines[cause]), model, machine, PRICING, **more)
+
+
+def test_a_file_that_is_cut_is_verified(model) -> None:
+    reading = reading_of("file_truncated", model)
+    assert reading.diagnosis.cause.cause == "file_truncated"
+    assert [way.kind for way in reading.beyond] == [Beyond.VERIFY]
+    assert reading.devices == ()
+
+
+def test_an_old_engine_is_replaced(model) -> None:
+    reading = reading_of("engine_too_old_for_model", model)
+    assert [way.kind for way in reading.beyond] == [Beyond.ENGINE]
+
+
+def test_who_holds_the_card_is_evidence_and_a_way_out(model) -> None:
+    full = dataclasses.replace(data.two_gpu_box())
+    gpus = tuple(dataclasses.replace(gpu, vram_free_bytes=100) for gpu in full.gpus)
+    machine = dataclasses.replace(full, gpus=gpus)
+    reading = reading_of("vram_taken_by_other", model, machine, holders=(HOLDER,))
+    facts = reading.evidence.machine
+    assert facts["gpu_processes"] == ["GPU 0: python3.11 (4242) 40.0 GiB"]
+    assert facts["vram_free_gib"] <= facts["vram_needed_gib"]
+
+
+def test_the_ways_beyond_by_what_a_cause_needs() -> None:
+    def kinds(cause: str, action: str, setting: str = "", rule: str = "files.toml #1"):
+        best = Finding(cause, 0.9, None, "", Fix(action, "x", setting, "a line"), rule)
+        return [way.kind for way in ways_beyond(best, None, LoadForecast(()), (HOLDER,))]
+
+    assert kinds("vram_taken_by_other", "end_process") == [Beyond.END_PROGRAM]
+    assert kinds("not_a_model_file", "download") == [Beyond.OTHER_FILE]
+    assert kinds("shm_too_small", "limit", "shm_size") == [Beyond.LINE]
+    assert kinds("mmap_thrash", "set", "quantization") == [Beyond.OTHER_FILE]
+    assert kinds("kv_cache_oom", "set", "ctx") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "line"), [("wsl", "[wsl2]\nmemory=11GB"), ("cgroup", "MemoryMax=11G")]
+)
+def test_a_limit_is_raised_to_what_the_load_needs(source: str, line: str) -> None:
+    machine = data.cpu_only_box()
+    memory = dataclasses.replace(machine.memory, limit_bytes=2**33, limit_source=source)
+    machine = dataclasses.replace(machine, memory=memory)
+    host = DeviceMemory("host", "RAM", 2**33, 10 * 2**30, 0, 0, 0, 0)
+    fix = Fix("limit", "up", "memory_limit", "as it may be")
+    best = Finding("memory_cap_container_or_wsl", 0.9, None, "", fix, "memory.toml #1")
+    (way,) = ways_beyond(best, machine, LoadForecast((host,)), ())
+    assert line in way.line
+
+
+def test_the_fullest_card_is_shown() -> None:
+    row = DeviceMemory("gpu:0", "A", 100, 50, 0, 0, 0, 0)
+    full = dataclasses.replace(row, device="gpu:1", weights_bytes=200)
+    host = dataclasses.replace(row, device="host")
+    best = Finding("kv_cache_oom", 0.9, None, "", Fix("set", "down"), "memory.toml #1")
+    forecast = LoadForecast((row, full, host))
+    assert full_devices(best, forecast) == (full,)
+    killed = dataclasses.replace(best, cause="ram_oom_killed")
+    assert full_devices(killed, forecast) == (host,)
