@@ -1,6 +1,6 @@
 """The download engine against aria2c, both from nginx over TLS on loopback, in the same run.
 
-    python benchmarks/downloads.py [--rounds 3] [--mib 1024] [--folder DIR]
+    python benchmarks/downloads.py [--rounds 3] [--mib 1024] [--folder DIR] [--only FIGURES]
 
 Needs Debian's nginx and aria2 (``apt-get install nginx-light aria2``). Each figure stands beside
 its aim; other work on the machine disturbs absolute ones, ratios are of one run. Prints JSON lines.
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,7 @@ from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
 from kimi_desktop.downloads.verify.verifier import verify
 
 CONNECTIONS = 8
+FIGURES = ("verified", "unverified", "again", "ticks")
 PORT = 18443
 NGINX_PROGRAM = shutil.which("nginx") or "/usr/sbin/nginx"
 ENDPOINT = f"https://localhost:{PORT}"
@@ -263,6 +264,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--mib", type=int, default=1024)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--only", nargs="+", choices=FIGURES, default=FIGURES)
     parser.add_argument("--bare", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--bytes", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -284,36 +286,47 @@ def main() -> int:
                 file.write(block)
         sha256 = digest.hexdigest()
         with nginx(folder):
-            measure(folder, size, sha256, options.rounds)
+            measure(folder, size, sha256, options.rounds, options.only)
     return 0
 
 
-def measure(folder: Path, size: int, sha256: str, rounds: int) -> None:
-    """Everything, in turns, so that what disturbs one disturbs the other."""
-    mine, theirs, plain, theirs_plain = [], [], [], []
-    for _ in range(rounds):
-        mine.append(ours(folder / "a", size, sha256))
-        theirs.append(aria2c(folder / "b", sha256))
-        plain.append(bare(folder / "a", size))
-        theirs_plain.append(aria2c(folder / "b", None))
+def measure(folder: Path, size: int, sha256: str, rounds: int, only: Sequence[str]) -> None:
+    """In turns with the other program, so that what disturbs one disturbs both."""
+    if "verified" in only:
+        mine, theirs = [], []
+        for _ in range(rounds):
+            mine.append(ours(folder / "a", size, sha256))
+            theirs.append(aria2c(folder / "b", sha256))
+        say("time to a verified file / aria2c's", ratio(mine, theirs), "ratio", "<= 0.60",
+            ours_s=middle(mine), aria2c_s=middle(theirs))  # fmt: skip
+        say("memory of the downloader", max(cost.rss_mib for cost in mine), "MiB", "<= 120")
+        say("CPU per GB, verified", statistics.median(c.cpu_s for c in mine) / (size / GB), "s",
+            aria2c_s=statistics.median(c.cpu_s for c in theirs) / (size / GB))  # fmt: skip
+    if "unverified" in only:
+        plain, theirs = [], []
+        for _ in range(rounds):
+            plain.append(bare(folder / "a", size))
+            theirs.append(aria2c(folder / "b", None))
+        say("unverified rate / aria2c's", ratio(theirs, plain), "ratio", ">= 0.90",
+            ours_s=middle(plain), aria2c_s=middle(theirs))  # fmt: skip
+    if "again" in only:
+        fast, slow = verify_again(folder / "set", size, sha256, rounds)
+        say("verify again / one-thread hashlib", fast / slow, "ratio", ">= 1.7",
+            ours_mib_s=fast, hashlib_mib_s=slow)  # fmt: skip
+    if "ticks" in only:
+        idle, busy = ticks(folder, size, sha256, rounds)
+        say("60 Hz tick late at p95, downloading / idle", busy / idle, "ratio", "<= 2",
+            idle_ms=idle, downloading_ms=busy)  # fmt: skip
 
-    def middle(costs: list[Cost]) -> float:
-        return statistics.median(cost.seconds for cost in costs)
 
-    say("time to a verified file / aria2c's", middle(mine) / middle(theirs), "ratio", "<= 0.60",
-        ours_s=middle(mine), aria2c_s=middle(theirs))  # fmt: skip
-    say("unverified rate / aria2c's", middle(theirs_plain) / middle(plain), "ratio", ">= 0.90",
-        ours_s=middle(plain), aria2c_s=middle(theirs_plain))  # fmt: skip
-    say("verified rate / aria2c's unverified", middle(theirs_plain) / middle(mine), "ratio")
-    say("memory of the downloader", max(cost.rss_mib for cost in mine), "MiB", "<= 120")
-    say("CPU per GB, verified", statistics.median(c.cpu_s for c in mine) / (size / GB), "s",
-        aria2c_s=statistics.median(c.cpu_s for c in theirs) / (size / GB))  # fmt: skip
-    fast, slow = verify_again(folder / "set", size // 1, sha256, rounds)
-    say("verify again / one-thread hashlib", fast / slow, "ratio", ">= 1.7",
-        ours_mib_s=fast, hashlib_mib_s=slow)  # fmt: skip
-    idle, busy = ticks(folder, size, sha256, rounds)
-    say("60 Hz tick late at p95, downloading / idle", busy / idle, "ratio", "<= 2",
-        idle_ms=idle, downloading_ms=busy)  # fmt: skip
+def middle(costs: list[Cost]) -> float:
+    """The median time."""
+    return statistics.median(cost.seconds for cost in costs)
+
+
+def ratio(one: list[Cost], other: list[Cost]) -> float:
+    """The median of the rounds' ratios: both of a round met the same disturbance."""
+    return statistics.median(a.seconds / b.seconds for a, b in zip(one, other, strict=True))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 WORKER_MODULE = "kimi_desktop.downloads.worker"
 STOP_TIMEOUT_S = 15.0
-LONGEST_LINE_BYTES = 2**20
+LONGEST_LINE_BYTES = 2**24
 NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """Keeps Windows from opening a console beside the app's window; 0 elsewhere."""
 KEPT_ERROR_BYTES = 4000

@@ -70,7 +70,9 @@ class Finisher:
             try:
                 self._hash(file)
             except OSError as error:
-                if not file.is_over:  # it was given up meanwhile
+                if file.reuse_from is not None:  # another program's file: ours to fetch, then
+                    self._was_another_file(file)
+                elif not file.is_over:  # else it was given up meanwhile
                     board.disk_failed(error)
             finally:
                 with board.changed:

@@ -98,8 +98,12 @@ class Governor:
     GAIN = 1.1
     REST_S = 120
 
+    FORGET_S = 120
+    """After so long without another complaint one more connection is allowed again."""
+
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
-        self._most = most
+        self._limit = self._most = most
+        self._quiet_s = self.FORGET_S
         self.target = min(FIRST_CONNECTIONS, most)
         self._before: float | None = None
         self._seconds: deque[float] = deque(maxlen=self.SETTLE_S)
@@ -107,6 +111,10 @@ class Governor:
 
     def observe(self, bytes_per_s: float) -> None:
         """One second went by."""
+        self._quiet_s += 1
+        if self._most < self._limit and self._quiet_s >= self.FORGET_S:
+            self._most += 1
+            self._quiet_s = 0
         self._seconds.append(bytes_per_s)
         if self._rest:
             self._rest -= 1
@@ -127,7 +135,10 @@ class Governor:
             self._rest = self.REST_S
 
     def allow_fewer(self) -> None:
-        """The server complained about too many."""
+        """The server complained about too many; several complaints at once are one."""
+        if self._most < self._limit and self._quiet_s < self.SETTLE_S:
+            return
+        self._quiet_s = 0
         self._most = max(self._most - 1, 1)
         self.target = min(self.target, self._most)
         self._before = None

@@ -95,7 +95,7 @@ class Preparer:
         folder = models_folder.expanduser().absolute().joinpath(*reference.repo.split("/"))
         spec = _spec(gathered, choice, folder, [hub.endpoint for hub in hubs])
         speeds: tuple[SourceSpeed, ...] = ()
-        there, partial = _on_disk(spec)
+        there, partial = on_disk(spec)
         if choice.size_bytes - there - partial > MEASURED_ABOVE_BYTES:
             speeds = self._measure(spec)
             spec = _ordered(spec, [one.source.endpoint for one in speeds])
@@ -191,7 +191,7 @@ def _ordered(spec: DownloadSpec, endpoints: Sequence[str]) -> DownloadSpec:
     return dataclasses.replace(spec, files=jobs)
 
 
-def _on_disk(spec: DownloadSpec) -> tuple[int, int]:
+def on_disk(spec: DownloadSpec) -> tuple[int, int]:
     """Bytes of files that are complete in the folder, and bytes that partial ones take."""
     folder = Path(spec.folder)
     there = partial = 0

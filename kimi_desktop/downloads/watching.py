@@ -11,6 +11,7 @@ from pathlib import Path
 from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.units import GIB
 from kimi_desktop.downloads.jobs import Job
+from kimi_desktop.downloads.prepare import on_disk
 from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
 
 SLEPT_AFTER_S = 30.0
@@ -28,7 +29,8 @@ def may_go_on(job: Job) -> bool:
     folder = Path(job.spec.folder)
     match job.reason.code:
         case ErrorCode.DOWNLOAD_NO_SPACE:
-            missing = max(job.spec.total_bytes - job.done_bytes, 0)
+            # What partial files take already, they need no more.
+            missing = max(job.spec.total_bytes - sum(on_disk(job.spec)), 0)
             try:
                 free = shutil.disk_usage(folder).free
             except OSError:

@@ -105,13 +105,19 @@ def test_not_more_where_they_bring_nothing() -> None:
 
 def test_a_complaint_of_the_server_counts() -> None:
     governor = Governor()
-    governor.allow_fewer()
-    for _ in range(Governor.SETTLE_S * 40):
+    for _ in range(8):  # all connections meet the same refusal
+        governor.allow_fewer()
+    for _ in range(Governor.SETTLE_S * 8):
         governor.observe(1e6 * governor.target)
     assert governor.target == MOST_CONNECTIONS - 1
-    for _ in range(20):
+    for _ in range(10):
+        for _ in range(Governor.SETTLE_S):
+            governor.observe(1e6)
         governor.allow_fewer()
     assert governor.target == 1
+    for _ in range(Governor.FORGET_S * 20):
+        governor.observe(1e6 * governor.target)
+    assert governor.target == MOST_CONNECTIONS  # it is forgiven in time
 
 
 def test_one_connection_is_one_connection() -> None:

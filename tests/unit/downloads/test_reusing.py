@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kimi_desktop.downloads import reusing
+from kimi_desktop.downloads import proving, reusing
 from kimi_desktop.downloads.board import Options
 from kimi_desktop.downloads.kept_hashes import read_hashes
 from kimi_desktop.downloads.verify.mending import mend
@@ -76,6 +76,19 @@ def test_without_links_it_is_copied(
     assert_whole(hub, folder)
     assert sent_bytes(hub) == OTHER.length
     assert not (folder / MODEL.path).samefile(theirs)
+
+
+def test_a_file_that_cannot_be_read_is_fetched(
+    hub: LocalHub, tmp_path: Path, theirs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_proof: object) -> bool:
+        raise OSError(errno.EIO, "their disk")
+
+    monkeypatch.setattr(proving.FileProof, "step", fail)
+    folder = tmp_path / "models" / "org" / "model"
+    Run(spec_of(hub, folder), OPTIONS).now()
+    assert_whole(hub, folder)
+    assert sent_bytes(hub) == MODEL.length + OTHER.length
 
 
 def test_nobody_asked_for_it(hub: LocalHub, tmp_path: Path, theirs: Path) -> None:
