@@ -16,6 +16,7 @@ class ProgressLine:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self.is_shown = out.isatty()
+        self._is_there = False
 
     def show(self, fraction: float, text: str) -> None:
         """A bar and what stands behind it, cut to the width of the terminal."""
@@ -26,11 +27,13 @@ class ProgressLine:
         width = columns_of(self._out) - 1
         while display_width(line) > width:
             line = line[:-1]
+        self._is_there = True
         self._out.write(f"\r{line}\x1b[K")
         self._out.flush()
 
     def clear(self) -> None:
         """Make room for other text."""
-        if self.is_shown:
+        if self._is_there:
+            self._is_there = False
             self._out.write("\r\x1b[K")
             self._out.flush()

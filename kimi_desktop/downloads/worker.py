@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.downloads.board import Options
@@ -37,16 +37,25 @@ NICENESS = 5
 
 
 class Worker:
-    """One order and its end."""
+    """One order and its end.
 
-    def __init__(self) -> None:
+    Args:
+        orders: the order and the commands; its end is the lifeline's.
+        out: where it tells.
+        leave: ends the process when a stop takes too long.
+    """
+
+    def __init__(
+        self, orders: TextIO, out: TextIO, leave: Callable[[int], object] = os._exit
+    ) -> None:
+        self._orders = orders
+        self._out = out
+        self._leave = leave
         self._lock = threading.Lock()
 
     def main(self) -> int:
         """0 = done, 1 = failed (the reason was told), 3 = stopped."""
-        order = json.loads(sys.stdin.readline())
-        with suppress(OSError, AttributeError):
-            os.nice(NICENESS)
+        order = json.loads(self._orders.readline())
         return self._verify(order) if "verify" in order else self._download(order)
 
     def _download(self, order: Mapping[str, Any]) -> int:
@@ -84,18 +93,18 @@ class Worker:
     def tell(self, facts: Mapping[str, Any]) -> None:
         """One line; from any thread."""
         with self._lock, suppress(OSError):  # nobody listens any more: the lifeline ends us
-            sys.stdout.write(json.dumps(facts) + "\n")
-            sys.stdout.flush()
+            self._out.write(json.dumps(facts) + "\n")
+            self._out.flush()
 
     def _listen(self, stop: Callable[[], None], obey: Callable[[Mapping[str, Any]], None]) -> None:
         """Take commands until the lifeline ends; then stop."""
 
         def listen() -> None:
-            while line := sys.stdin.readline():
+            while line := self._orders.readline():
                 obey(json.loads(line))
             stop()
             threading.Event().wait(GRACE_S)
-            os._exit(STOPPED_EXIT)
+            self._leave(STOPPED_EXIT)
 
         threading.Thread(target=listen, daemon=True).start()
 
@@ -111,7 +120,9 @@ def _obey(transfer: Transfer, command: Mapping[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    code = Worker().main()
+    with suppress(OSError, AttributeError):
+        os.nice(NICENESS)
+    code = Worker(sys.stdin, sys.stdout).main()
     with suppress(OSError):
         sys.stdout.flush()
     os._exit(code)  # the listening thread still waits for the lifeline
