@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,15 @@ MAX_BYTES = 2**20
 """A description is a few KiB."""
 MAX_GPUS = 256
 MAX_COUNT = 2**20
+MAX_SOCKETS = 64
+MAX_NODES = 1024
+MAX_PCIE_GEN = 7
+"""PCI Express 7.0, of 2025."""
+MAX_PCIE_WIDTH = 32
 MAX_GIB = 2.0**24
 MAX_GB_S = 1e6
 
+_APPLE = re.compile(r"apple m\d", re.IGNORECASE)
 _ROOT = frozenset({"schema", "name", "cpu", "memory", "gpus", "disks"})
 _CPU = frozenset({"model", "physical_cores", "sockets", "numa_nodes", "isa"})
 _MEMORY = frozenset(
@@ -79,14 +86,20 @@ def machine_of(data: object, label: str) -> Machine:
     if schema > SCHEMA:
         params: dict[str, Param] = {"path": label, "schema": schema, "known": SCHEMA}
         raise HardwareError(ErrorCode.MACHINE_FILE_TOO_NEW, params)
+    cpu = _cpu(root.part("cpu"))
+    if root.data.get("name", "") is None:
+        raise root.bad("name", '"..."')
     gpus = tuple(_gpu(fields, number) for number, fields in enumerate(root.items("gpus")))
+    is_apple = any(_APPLE.match(name) for name in (cpu.model, *(gpu.name for gpu in gpus)))
+    if is_apple:  # the graphics of the chip: its memory is the main memory, and counts once
+        gpus = ()
     return Machine(
-        cpu=_cpu(root.part("cpu")),
+        cpu=cpu,
         memory=_memory(root.part("memory")),
         gpus=gpus,
         disks=tuple(_disk(fields) for fields in root.items("disks")),
         system=root.text("name", "machine"),
-        gpu_note="" if gpus else "no_gpu",
+        gpu_note="apple" if is_apple else "" if gpus else "no_gpu",
     )
 
 
@@ -100,8 +113,8 @@ def _cpu(fields: _Fields) -> Cpu:
         physical_cores=cores,
         logical_cores=cores,
         usable_cores=cores,
-        sockets=fields.count("sockets", least=1, default=1),
-        numa_nodes=fields.count("numa_nodes", least=1, default=1),
+        sockets=fields.count("sockets", least=1, most=min(cores, MAX_SOCKETS), default=1),
+        numa_nodes=fields.count("numa_nodes", least=1, most=MAX_NODES, default=1),
         isa=tuple(isa),
     )
 
@@ -136,8 +149,8 @@ def _gpu(fields: _Fields, index: int) -> Gpu:
         vram_free_bytes=free,
         driver=fields.text("driver"),
         compute_capability=fields.text("compute_capability") or None,
-        pcie_gen=fields.count("pcie_gen", default=0) or None,
-        pcie_width=fields.count("pcie_width", default=0) or None,
+        pcie_gen=fields.count("pcie_gen", most=MAX_PCIE_GEN, default=0) or None,
+        pcie_width=fields.count("pcie_width", most=MAX_PCIE_WIDTH, default=0) or None,
         temperature_c=None,
         power_w=None,
         power_limit_w=None,
@@ -218,13 +231,15 @@ class _Fields:
             raise self.bad(key, '"..."')
         return value
 
-    def count(self, key: str, *, least: int = 0, default: int | None = None) -> int:
+    def count(
+        self, key: str, *, least: int = 0, most: int = MAX_COUNT, default: int | None = None
+    ) -> int:
         value = self.data.get(key, default)
         if value is None:
             value = default
         whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or not least <= value <= MAX_COUNT:
-            raise self.bad(key, f"{least:,} ... {MAX_COUNT:,}")
+        if not whole or not least <= value <= most:
+            raise self.bad(key, f"{least:,} ... {most:,}")
         return int(value)
 
     def maybe(self, key: str, most: float) -> float | None:

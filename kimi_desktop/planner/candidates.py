@@ -17,7 +17,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
 from kimi_desktop.planner.graph_width import MEASURED_UBATCH
-from kimi_desktop.planner.hardware import gpu_speed
+from kimi_desktop.planner.hardware import gpu_speed, shares_memory
 from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
 from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
 from kimi_desktop.planner.profiles import ANSWER_TOKENS
@@ -100,6 +100,11 @@ class Site:
         rates = self.gpu_rates
         found = [number for number, gpu in enumerate(gpus) if gpu.vram_total_bytes > 0]
         return tuple(sorted(found, key=lambda n: (-rates[n], -gpus[n].vram_free_bytes, n)))
+
+    @cached_property
+    def is_unified(self) -> bool:
+        """One memory for processors and graphics."""
+        return self.uses_gpus and shares_memory(self.machine)
 
     @cached_property
     def gpu_rates(self) -> tuple[float, ...]:
@@ -276,7 +281,7 @@ class Site:
         """Everything in main memory."""
         in_ram = frozenset(self.expert_blocks)
         placement = dataclasses.replace(base, n_gpu_layers=0)
-        if self.machine.gpu_note == "apple":  # the GPU shares the memory: all layers are its own
+        if self.is_unified:  # the GPU shares the memory: all layers are its own
             placement = dataclasses.replace(base, n_gpu_layers=self.n_layers, repack=False)
         return self.candidate(Way.NO_GPU, placement, ((), ()), in_ram, self.cache_bytes(base))
 

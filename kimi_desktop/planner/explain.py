@@ -46,7 +46,7 @@ def explain(
     found.append(_ubatch(wishes, plan))
     if not plan.placement.offload_ops:
         found.append(Decision("why.no_staging"))
-    if not plan.placement.repack and site.machine.gpu_note != "apple":
+    if not plan.placement.repack and not site.is_unified:
         found.append(Decision("why.no_repack"))
     found += host_decisions
     found.append(_reserve(plan, plan.reserve_share))
@@ -123,7 +123,7 @@ def _wished_layers(site: Site, wishes: Wishes, plan: Plan) -> str:
 
 
 def _without_gpu(site: Site) -> str:
-    if site.machine.gpu_note == "apple":
+    if site.is_unified:
         return "unified"
     if not site.machine.gpus:
         return "no_gpu"

@@ -49,6 +49,8 @@ def plan_flags(plan: Plan, n_machine_gpus: int) -> tuple[str, ...]:
 def launch_of(plan: Plan, n_machine_gpus: int) -> Launch:
     """What an engine has to be told to carry a plan out."""
     every = plan.gpus == tuple(range(n_machine_gpus))
+    if not plan.gpus and plan.placement.n_gpu_layers:
+        every = True  # the graphics that shares main memory: no GPU of the plan, but the engine's
     return Launch(
         placement=plan.placement,
         gpus=None if every else plan.gpus,

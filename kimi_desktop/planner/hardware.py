@@ -6,6 +6,7 @@ one. The file is read once, on any thread.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -195,11 +196,27 @@ def shares_memory(machine: Machine) -> bool:
     """Apple, or a chip whose graphics is known to share main memory."""
     if machine.gpu_note == "apple":
         return True
-    if machine.vram_total_bytes:
+    if any(gpu.vram_total_bytes and not _is_shared(gpu.name) for gpu in machine.gpus):
         return False
-    rows = [hardware_table().gpu(gpu.name) for gpu in machine.gpus]
-    rows.append(hardware_table().gpu(machine.cpu.model))
-    return any(row is not None and not row.vram_bytes for row in rows)
+    return any(_is_shared(name) for name in (*(g.name for g in machine.gpus), machine.cpu.model))
+
+
+def with_own_memory(machine: Machine) -> Machine:
+    """The machine without the VRAM of chips that share main memory: it must not count twice."""
+    if not any(gpu.vram_total_bytes and _is_shared(gpu.name) for gpu in machine.gpus):
+        return machine
+    gpus = (
+        dataclasses.replace(gpu, vram_total_bytes=0, vram_free_bytes=0)
+        if _is_shared(gpu.name)
+        else gpu
+        for gpu in machine.gpus
+    )
+    return dataclasses.replace(machine, gpus=tuple(gpus))
+
+
+def _is_shared(name: str) -> bool:
+    row = hardware_table().gpu(name)
+    return row is not None and not row.vram_bytes
 
 
 def count_in(text: str) -> int:

@@ -17,6 +17,7 @@ from kimi_desktop.planner.candidates import Candidate, Site
 from kimi_desktop.planner.choose import Chooser
 from kimi_desktop.planner.explain import explain
 from kimi_desktop.planner.fixed import FixedChooser, is_fixed
+from kimi_desktop.planner.hardware import shares_memory, with_own_memory
 from kimi_desktop.planner.host_settings import load_mode_for, numa_for, threads_for
 from kimi_desktop.planner.memory import forecast
 from kimi_desktop.planner.plan_types import LoadMode, Plan, Sibling, SpeedRule, Wishes
@@ -65,6 +66,7 @@ def find_plan(
     Raises:
         PlanError: a wish that no engine can fulfil.
     """
+    machine = with_own_memory(machine)
     wishes = wishes or Wishes()
     check_wishes(shape, wishes)
     check_split(machine, wishes)
@@ -116,7 +118,7 @@ class _Search:
         reserve = self.rules.reserve_share
         if not forecast(shape, probe, machine, uses_gpus=wishes.uses_gpus).is_measured:
             reserve += ESTIMATE_SHARE
-        if machine.gpu_note == "apple":
+        if wishes.uses_gpus and shares_memory(machine):
             reserve = max(reserve, UNIFIED_SHARE)
         self.reserve = reserve
         prompts = rule if isinstance(rule, ForecastRule) else speed_rule(shape, machine)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.geometry import LayerKind, TensorTable
 from kimi_desktop.planner.cache import cache_by_device
-from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed
+from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed, shares_memory
 from kimi_desktop.planner.plan_types import Plan, TokenReads
 from kimi_desktop.planner.speed import decode_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
@@ -81,7 +81,8 @@ def speed_input(
     """
     geometry = shape.geometry
     split: tuple[float, ...] = ()
-    if uses_gpus and machine.gpus:
+    is_unified = uses_gpus and shares_memory(machine)
+    if uses_gpus and machine.gpus and not is_unified:
         free = tuple(float(gpu.vram_free_bytes) for gpu in machine.gpus)
         split = (placement.tensor_split or free)[: len(machine.gpus)]
     devices = layer_devices(geometry.n_layer, placement.n_gpu_layers, split)
@@ -110,7 +111,6 @@ def speed_input(
     for device, size in cache.items():
         sizes[device] += size * filled
     gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus[: len(split)])
-    is_unified = uses_gpus and machine.gpu_note == "apple"
     if is_unified:
         gpus = (shared_gpu_speed(machine),)
     host = forecast.devices[-1]
@@ -154,13 +154,17 @@ def plan_input(
     kept_tokens: int = 1024,
 ) -> SpeedInput:
     """The same for a plan of the placement search, which may leave GPUs out."""
-    used = dataclasses.replace(machine, gpus=tuple(machine.gpus[number] for number in plan.gpus))
+    is_unified = not plan.gpus and plan.placement.n_gpu_layers != 0 and shares_memory(machine)
+    used = machine
+    if not is_unified:
+        gpus = tuple(machine.gpus[number] for number in plan.gpus)
+        used = dataclasses.replace(machine, gpus=gpus)
     return speed_input(
         shape,
         plan.placement,
         used,
         plan.forecast,
-        uses_gpus=bool(plan.gpus) or machine.gpu_note == "apple",
+        uses_gpus=bool(plan.gpus) or is_unified,
         rates=rates,
         kept_tokens=kept_tokens,
     )
@@ -179,6 +183,7 @@ class ForecastRule:
         self._machine, self._factors = machine, factors
         self._host = host_speed(machine, rates.ram)
         self._gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus)
+        self._is_unified = shares_memory(machine)
         geometry = shape.geometry
         self._n_layer = geometry.n_layer_main
         self._recurrent = sum(kind is LayerKind.RECURRENT for kind in geometry.layers)
@@ -223,7 +228,7 @@ class ForecastRule:
             if on_host or index in experts_in_ram:
                 host_bytes += layer.expert_bytes
                 host_flops += layer.expert_flops
-        is_unified = self._machine.gpu_note == "apple"
+        is_unified = self._is_unified and not gpus and placement.n_gpu_layers != 0
         used = (shared_gpu_speed(self._machine),) if is_unified else tuple(
             self._gpus[number] for number in gpus)  # fmt: skip
         work = TokenWork(

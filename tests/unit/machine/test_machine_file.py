@@ -17,7 +17,7 @@ from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.machine.describe import describe
 from kimi_desktop.machine.machine_file import MAX_BYTES, machine_of, read_machine_file
 from kimi_desktop.machine.types import DiskKind
-from tests.support.machines import GB, GIB, disk, gpu, machine, memory
+from tests.support.machines import GB, GIB, cpu, disk, gpu, machine, memory
 
 SERVER = machine(
     memory=memory(
@@ -47,6 +47,20 @@ def test_a_machine_without_gpus() -> None:
     assert found.gpu_note == "no_gpu"
 
 
+APPLE = {"name": "Apple M3 Ultra", "vram_total_gib": 464, "vram_free_gib": 460}
+
+
+@pytest.mark.parametrize("gpus", [[], [APPLE]])
+def test_the_memory_of_an_apple_chip_counts_once(gpus: list[dict[str, Any]]) -> None:
+    """Whether the graphics part is listed, as people write it, or not, as doctor does."""
+    mac = machine(cpu=cpu(model="Apple M3 Ultra", isa=("neon",)), gpus=(), gpu_note="apple")
+    description = describe(mac) | {"gpus": gpus}
+    found = machine_of(json.loads(json.dumps(description)), "mac.json")
+    assert found.gpu_note == "apple"
+    assert found.gpus == ()
+    assert describe(found)["gpus"] == []
+
+
 def test_unknown_keys_are_named_all_at_once() -> None:
     data = describe(SERVER)
     data["gpu"] = []
@@ -65,6 +79,7 @@ def test_unknown_keys_are_named_all_at_once() -> None:
         (("cpu", "physical_cores"), 0, "cpu.physical_cores"),
         (("cpu", "physical_cores"), True, "cpu.physical_cores"),
         (("cpu", "sockets"), -1, "cpu.sockets"),
+        (("cpu", "sockets"), 64, "cpu.sockets"),
         (("cpu", "isa"), "avx2", "cpu.isa"),
         (("cpu", "model"), 7, "cpu.model"),
         (("cpu",), None, "cpu"),
@@ -76,6 +91,9 @@ def test_unknown_keys_are_named_all_at_once() -> None:
         (("memory", "available_gib"), 900, "memory.available_gib"),
         (("gpus", 0, "vram_free_gib"), 99, "gpus[0].vram_free_gib"),
         (("gpus", 0, "pcie_gen"), 5.5, "gpus[0].pcie_gen"),
+        (("gpus", 0, "pcie_gen"), 99, "gpus[0].pcie_gen"),
+        (("gpus", 0, "pcie_width"), 64, "gpus[0].pcie_width"),
+        (("name",), None, "name"),
         (("gpus",), {}, "gpus"),
         (("gpus",), [{}] * 300, "gpus"),
         (("gpus", 0), "RTX", "gpus[0]"),

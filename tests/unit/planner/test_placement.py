@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.planner.flags import plan_flags
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan, forecast_on
 from kimi_desktop.planner.plan_types import (
@@ -25,10 +26,13 @@ from kimi_desktop.planner.plan_types import (
     Wishes,
 )
 from kimi_desktop.planner.report import missing_sentences, sentence
+from kimi_desktop.planner.speed import forecast_speed
+from kimi_desktop.planner.speed_setup import plan_input
 from kimi_desktop.planner.types import ModelShape
 from tests.support.machines import GB, GIB, cpu, gpu, memory
 from tests.support.machines import machine as described
 from tests.support.measured import model_facts
+from tests.support.planned_machines import named_machine
 
 MODELS = (
     "kimi-k2.6.q4_x", "kimi-linear-48b.q4_k_m", "qwen3-30b-a3b.q4_k_m", "llama-3.1-8b.q4_k_m",
@@ -240,6 +244,27 @@ def test_shared_memory_is_all_the_gpus() -> None:
     assert plan.placement.n_gpu_layers == 49
     assert plan.reserve_share == 0.25
     assert plan.decisions[0].key == "why.layers.unified"
+
+
+@pytest.mark.parametrize("place", ["mac-512", "spark-128"])
+def test_memory_that_is_shared_is_not_counted_twice(place: str) -> None:
+    """A chip whose graphics is listed with as much VRAM as there is main memory."""
+    site = named_machine(place)
+    large = find_plan(shape("kimi-k2.6.q4_x"), site)
+    assert large.fit is Fit.DISK_BOUND
+    model = shape("kimi-linear-48b.q4_k_m")
+    small = find_plan(model, site)
+    assert small.fit is Fit.IN_RAM
+    assert small.decisions[0].key == "why.layers.unified"
+    assert sum(row.total_bytes for row in small.forecast.devices) == site.memory.total_bytes
+    flags = plan_flags(small, len(site.gpus))
+    assert "-dev" not in flags
+    assert flags[flags.index("-ngl") + 1] == "28"
+    speed = forecast_speed(plan_input(model, small, site))
+    assert speed.prefill_tps.likely > 1000
+    without = find_plan(model, site, Wishes(uses_gpus=False))
+    slow = forecast_speed(plan_input(model, without, site))
+    assert slow.prefill_tps.likely < speed.prefill_tps.likely / 3
 
 
 def test_the_profile_chooses_the_context_that_nobody_named() -> None:
