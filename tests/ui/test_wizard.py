@@ -215,7 +215,7 @@ def test_what_does_not_fit_is_shown_on_request(qtbot, wizard, services):
     step = runs_step(wizard)
     qtbot.waitUntil(lambda: bool(step.rows))
     few = len(step.rows)
-    assert step.more.text() == "Show 8 more that do not fit"
+    assert step.more.text() == "Show 7 more that do not fit"
     qtbot.mouseClick(step.more, Qt.MouseButton.LeftButton)
     assert len(step.rows) == few + 8
     assert step.rows[-1].chip.verdict is Verdict.BAD
