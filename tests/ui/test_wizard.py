@@ -217,7 +217,7 @@ def test_what_does_not_fit_is_shown_on_request(qtbot, wizard, services):
     few = len(step.rows)
     assert step.more.text() == "Show 7 more that do not fit"
     qtbot.mouseClick(step.more, Qt.MouseButton.LeftButton)
-    assert len(step.rows) == few + 8
+    assert len(step.rows) == few + 7
     assert step.rows[-1].chip.verdict is Verdict.BAD
     qtbot.mouseClick(step.more, Qt.MouseButton.LeftButton)
     assert len(step.rows) == few
