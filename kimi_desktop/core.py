@@ -244,7 +244,7 @@ class Core:
         )
         self._engine_then: Sample | None = None
         """What our engine held when the machine was last looked at."""
-        self.monitor = MonitorService(self.io, self.bus, self._gpus)
+        self.monitor = MonitorService(self.io, self.bus, self._gpus, metrics=self.engine.metrics)
         self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self._intent)
         self.experiments = Experiments(self.io, self.bus, self.engine, self.notebook)
         self.serve = ServeService(self.io, self.bus, self.store, self.engine)

@@ -218,6 +218,30 @@
         <translation>不含模型文件映射的页面</translation>
     </message>
     <message>
+        <source>{running} running, {waiting} waiting</source>
+        <translation>{running} 个运行中，{waiting} 个等待</translation>
+    </message>
+    <message>
+        <source>Requests</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>KV cache</source>
+        <translation>KV 缓存</translation>
+    </message>
+    <message>
+        <source>Prefix cache hits</source>
+        <translation>前缀缓存命中</translation>
+    </message>
+    <message>
+        <source>Prompts, all requests</source>
+        <translation>提示词（全部请求）</translation>
+    </message>
+    <message>
+        <source>Answers, all requests</source>
+        <translation>回答（全部请求）</translation>
+    </message>
+    <message>
         <source>Files that the system keeps in memory</source>
         <translation>系统保留在内存中的文件</translation>
     </message>

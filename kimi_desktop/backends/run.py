@@ -82,6 +82,11 @@ class EngineRun:
         self._is_ending = False
 
     @property
+    def engine(self) -> Engine:
+        """What drives it."""
+        return self._order.engine
+
+    @property
     def pid(self) -> int | None:
         """Of the engine itself."""
         return self._process.pid if self._process is not None else None

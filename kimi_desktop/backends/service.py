@@ -31,6 +31,7 @@ from kimi_desktop.backends.types import (
     SERVER_KINDS,
     Endpoint,
     EngineKind,
+    EngineMetrics,
     EngineState,
     EngineStateChanged,
     EngineStatus,
@@ -142,6 +143,17 @@ class LlamaEngineService:
         """How to ask the ready engine, on the IO thread; None while there is none."""
         run = self._run
         return run.client if run is not None and self.status.state in ANSWERING else None
+
+    async def metrics(self) -> EngineMetrics | None:
+        """What the ready engine counts; None while there is none. On the IO thread.
+
+        Raises:
+            ChatError: it does not answer, or has no such page.
+        """
+        run, client = self._run, self.client()
+        if run is None or client is None:
+            return None
+        return run.engine.read_metrics(await client.metrics_page())
 
     def set_generating(self, generating: bool) -> None:
         """An answer begins or ends; counted. On the IO thread."""

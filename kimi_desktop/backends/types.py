@@ -215,7 +215,14 @@ class EngineMetrics:
     """0 ... 1 of the KV cache, of the fullest engine where there are several."""
     prompt_tokens: float | None = None
     """Since its start."""
+    prompt_seconds: float | None = None
+    """In which they were read, where it counts a request's tokens at its end."""
     generated_tokens: float | None = None
+    generated_seconds: float | None = None
+    looked_up_tokens: float | None = None
+    """Of prompts, looked for in the prefix cache."""
+    found_tokens: float | None = None
+    """Of those, found there."""
 
 
 class EngineState(StrEnum):

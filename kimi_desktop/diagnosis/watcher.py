@@ -75,6 +75,7 @@ class Watcher:
         """Per chat: the tokens that the engine has seen of it, as of the last answer."""
         self._loading_since: float | None = None
         self._was_shared = False
+        self._waiting_since: float | None = None
         self._leave_bus = bus.subscribe(self._on_event)
 
     def close(self) -> None:
@@ -86,6 +87,7 @@ class Watcher:
             self._follow(event.status)
         elif isinstance(event, SampleTaken):
             self._look_at_queue()
+            self._look_into_engine(event.sample)
 
     def _follow(self, status: EngineStatus) -> None:
         state = status.state
@@ -128,6 +130,18 @@ class Watcher:
         waited = self._clock() - min(request.began_at for request in waits)
         if waited > LONGEST_WAIT_S:
             self._io.pool(self._judge_queue, waited, len(waits))
+
+    def _look_into_engine(self, sample: Sample) -> None:
+        """The engine's own count, which has the requests of everybody."""
+        self._was_shared = self._was_shared or (sample.requests_running or 0) > 1
+        count = round(sample.requests_waiting or 0)
+        if not count:
+            self._waiting_since = None
+            return
+        self._waiting_since = self._waiting_since or sample.at
+        waited = sample.at - self._waiting_since
+        if waited > LONGEST_WAIT_S:
+            self._io.pool(self._judge_queue, waited, count)
 
     def _judge_load(self, status: EngineStatus, took_s: float) -> None:
         model = self._model(status)

@@ -25,6 +25,12 @@ SAMPLE_COLUMNS = (
     "engine_cpu_percent",
     "swap_used_bytes",
     "page_cache_bytes",
+    "requests_running",
+    "requests_waiting",
+    "kv_cache_percent",
+    "engine_prompt_tokens_per_s",
+    "engine_generated_tokens_per_s",
+    "prefix_hit_percent",
 )
 GPU_COLUMNS = (
     "vram_total_bytes",

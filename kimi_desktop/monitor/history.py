@@ -1,8 +1,9 @@
 """The session's samples at three resolutions, each in bounded memory. Any thread (one lock).
 
 Ten minutes by the second, 75 minutes by 5 seconds, and the whole session in at most ``SESSION_MAX``
-steps whose length doubles whenever they are full. Rates and loads of a step are means; memory and
-temperature are peaks, since what ran out or overheated did so at the peak.
+steps whose length doubles whenever they are full. Rates and loads of a step are means; memory,
+temperature and the engine's requests are peaks, since what ran out or overheated did so at the
+peak.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ SAMPLE_MEANS = (
     "prefill_tokens_per_s",
     "engine_read_bytes_per_s",
     "engine_cpu_percent",
+    "engine_prompt_tokens_per_s",
+    "engine_generated_tokens_per_s",
+    "prefix_hit_percent",
 )
 SAMPLE_PEAKS = (
     "ram_used_bytes",
@@ -37,6 +41,9 @@ SAMPLE_PEAKS = (
     "engine_anonymous_bytes",
     "swap_used_bytes",
     "page_cache_bytes",
+    "requests_running",
+    "requests_waiting",
+    "kv_cache_percent",
 )
 GPU_MEANS = ("load_percent", "power_w", "pcie_received_bytes_per_s", "pcie_sent_bytes_per_s")
 GPU_PEAKS = ("vram_used_bytes", "engine_vram_bytes", "temperature_c")

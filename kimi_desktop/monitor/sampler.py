@@ -1,4 +1,4 @@
-"""Takes one sample: RAM, the engine's process tree, GPUs. IO thread; blocking reads in the pool."""
+"""Takes one sample: RAM, GPUs, the engine's tree and its counters. IO thread; reads in the pool."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.memory import MemoryReader, memory_reader
 from kimi_desktop.machine.types import GpuReading, Memory
 from kimi_desktop.monitor.activity import Doing
+from kimi_desktop.monitor.engine_meter import EngineMeter
 from kimi_desktop.monitor.processes import ProcessReader, TreeMeter, TreeUsage, process_reader
 from kimi_desktop.monitor.types import GpuSample, Sample
 
@@ -32,9 +33,11 @@ class Sampler:
         memory: MemoryReader | None = None,
         processes: ProcessReader | None = None,
         clock: Callable[[], float] = time.monotonic,
+        engine: EngineMeter | None = None,
     ) -> None:
         self._io = io
         self._gpus = gpus
+        self._engine = engine or EngineMeter(io)
         self._memory = memory or memory_reader()
         self._processes = processes or process_reader()
         self._clock = clock
@@ -52,6 +55,7 @@ class Sampler:
             self._gpu_task = self._io.spawn(self._io.in_pool(self._gpus.sample), name="gpu sample")
         memory, tree = await self._io.in_pool(self._read_host, engine_pid)
         readings = await self._gpu_readings()
+        load = self._engine.take()
         return Sample(
             at=at,
             phase=doing.phase,
@@ -66,6 +70,12 @@ class Sampler:
             gpus=tuple(self._gpu_sample(reading, tree) for reading in readings),
             swap_used_bytes=memory.swap_used_bytes,
             page_cache_bytes=memory.page_cache_bytes,
+            requests_running=load.requests_running,
+            requests_waiting=load.requests_waiting,
+            kv_cache_percent=load.kv_cache_percent,
+            engine_prompt_tokens_per_s=load.engine_prompt_tokens_per_s,
+            engine_generated_tokens_per_s=load.engine_generated_tokens_per_s,
+            prefix_hit_percent=load.prefix_hit_percent,
         )
 
     def _read_host(self, engine_pid: int | None) -> tuple[Memory, TreeUsage | None]:

@@ -19,6 +19,7 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.monitor.activity import Activity
+from kimi_desktop.monitor.engine_meter import Ask, EngineMeter
 from kimi_desktop.monitor.export import export_csv
 from kimi_desktop.monitor.history import History
 from kimi_desktop.monitor.sampler import Sampler
@@ -41,14 +42,15 @@ class MonitorService:
         bus: EventBus,
         gpus: GpuReader | None = None,
         *,
+        metrics: Ask | None = None,
         sampler: Sampler | None = None,
         wall_clock: Callable[[], float] = time.time,
         period_s: float = PERIOD_S,
     ) -> None:
-        """``gpus``: shared with the machine service."""
+        """``gpus``: shared with the machine service. ``metrics``: of the engine that is ready."""
         self._io = io
         self._bus = bus
-        self._sampler = sampler or Sampler(io, gpus or GpuReader())
+        self._sampler = sampler or Sampler(io, gpus or GpuReader(), engine=EngineMeter(io, metrics))
         self._wall_clock = wall_clock
         self._period_s = period_s
         self._activity = Activity()

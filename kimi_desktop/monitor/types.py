@@ -62,6 +62,16 @@ class Sample:
     swap_used_bytes: int | None = None
     page_cache_bytes: int | None = None
     """Files in memory, mapped weights included."""
+    requests_running: float | None = None
+    """In the engine, by its own count, whoever sent them."""
+    requests_waiting: float | None = None
+    kv_cache_percent: float | None = None
+    """Of its cache in use."""
+    engine_prompt_tokens_per_s: float | None = None
+    """By its own counters, over all requests."""
+    engine_generated_tokens_per_s: float | None = None
+    prefix_hit_percent: float | None = None
+    """Of the prompt tokens of this moment, found in the prefix cache."""
 
 
 @dataclass(frozen=True, slots=True)

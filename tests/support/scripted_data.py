@@ -313,6 +313,10 @@ def sample(
         engine_anonymous_bytes=engine_bytes // 20 or None,
         engine_read_bytes_per_s=read_bytes_per_s if engine_bytes else None,
         engine_cpu_percent=780.0 if tokens_per_s else 0.0,
+        requests_running=float(bool(tokens_per_s)) if engine_bytes else None,
+        requests_waiting=0.0 if engine_bytes else None,
+        kv_cache_percent=12.0 if engine_bytes else None,
+        engine_generated_tokens_per_s=tokens_per_s,
         gpus=tuple(
             GpuSample(
                 index=gpu.index,

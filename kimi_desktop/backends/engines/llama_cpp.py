@@ -97,14 +97,23 @@ class LlamaCpp:
         return Heard(int(match[1] or match[2]) if match else None)
 
     def read_metrics(self, text: str) -> EngineMetrics:
-        """Names of b11549; the use of the KV cache went out of it in 2025."""
+        """Names of b11549; the use of the KV cache went out of it in 2025.
+
+        Tokens are counted when a request ends (measured), so their seconds come with them.
+        """
         samples = samples_of(text)
+        read = total(samples, "llamacpp:prompt_tokens_total")
+        found = total(samples, "llamacpp:prompt_tokens_cached_total")
         return EngineMetrics(
             running=total(samples, "llamacpp:requests_processing"),
             waiting=total(samples, "llamacpp:requests_deferred"),
             cache_used=highest(samples, "llamacpp:kv_cache_usage_ratio"),
-            prompt_tokens=total(samples, "llamacpp:prompt_tokens_total"),
+            prompt_tokens=read,
+            prompt_seconds=total(samples, "llamacpp:prompt_seconds_total"),
             generated_tokens=total(samples, "llamacpp:tokens_predicted_total"),
+            generated_seconds=total(samples, "llamacpp:tokens_predicted_seconds_total"),
+            looked_up_tokens=None if read is None or found is None else read + found,
+            found_tokens=found,
         )
 
     def explain(self, end: EngineEnd) -> BackendError:

@@ -197,6 +197,8 @@ class Vllm:
             cache_used=highest(samples, "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
             prompt_tokens=total(samples, "vllm:prompt_tokens_total"),
             generated_tokens=total(samples, "vllm:generation_tokens_total"),
+            looked_up_tokens=total(samples, "vllm:prefix_cache_queries_total"),
+            found_tokens=total(samples, "vllm:prefix_cache_hits_total"),
         )
 
     def explain(self, end: EngineEnd) -> BackendError:

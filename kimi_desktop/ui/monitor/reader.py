@@ -105,7 +105,7 @@ class Reader:
         ):
             if key in scales and (key != "ram" or value is not None):
                 found.append((name, self._figures.text(value, scales[key])))
-        return tuple(found)
+        return (*found, *self._engine_at(sample))
 
     def rate(self, tokens_per_s: float) -> str:
         """Tokens per second in words."""
@@ -117,6 +117,30 @@ class Reader:
             return translate("Graphs", "Prefill"), self.rate(sample.prefill_tokens_per_s)
         speed = sample.tokens_per_s
         return translate("Graphs", "Speed"), NONE if speed is None else self.rate(speed)
+
+    def _engine_at(self, sample: Sample) -> list[tuple[str, str]]:
+        """What the engine counts of itself, as far as it tells."""
+        translate = QCoreApplication.translate
+        found: list[tuple[str, str]] = []
+        if sample.requests_running is not None:
+            counts = translate("Graphs", "{running} running, {waiting} waiting")
+            text = counts.format(
+                running=round(sample.requests_running), waiting=round(sample.requests_waiting or 0)
+            )
+            found.append((translate("Graphs", "Requests"), text))
+        for name, percent in (
+            (translate("Graphs", "KV cache"), sample.kv_cache_percent),
+            (translate("Graphs", "Prefix cache hits"), sample.prefix_hit_percent),
+        ):
+            if percent is not None:
+                found.append((name, f"{percent:.0f}%"))
+        for name, speed in (
+            (translate("Graphs", "Prompts, all requests"), sample.engine_prompt_tokens_per_s),
+            (translate("Graphs", "Answers, all requests"), sample.engine_generated_tokens_per_s),
+        ):
+            if speed:
+                found.append((name, self.rate(speed)))
+        return found
 
     def _gpu_at(self, gpu: GpuSample, scales: Mapping[str, Scale]) -> str:
         readings = (

@@ -136,6 +136,31 @@ def test_the_card_reads_one_moment(qapp):
     assert rows["Disk read"] == "0.0 GB/s"
 
 
+def test_the_card_reads_what_the_engine_counts(qapp):
+    reader, graphs = read(GPUS)
+    scales = {key: graph.scale() for key, graph in graphs.items()}
+    busy = dataclasses.replace(
+        data.session(GPUS)[-1],
+        requests_running=4.0,
+        requests_waiting=2.0,
+        kv_cache_percent=41.6,
+        prefix_hit_percent=75.0,
+        engine_prompt_tokens_per_s=1204.0,
+        engine_generated_tokens_per_s=88.25,
+    )
+    rows = dict(reader.readings(busy, scales))
+    assert rows["Requests"] == "4 running, 2 waiting"
+    assert (rows["KV cache"], rows["Prefix cache hits"]) == ("42%", "75%")
+    assert rows["Prompts, all requests"] == "1,204 tok/s"
+    assert rows["Answers, all requests"] == "88.2 tok/s"
+    silent = dataclasses.replace(
+        data.session(CPU_ONLY)[0], requests_running=None, kv_cache_percent=None
+    )
+    assert not {"Requests", "KV cache", "Prefix cache hits"} & set(
+        dict(reader.readings(silent, scales))
+    )
+
+
 def test_the_card_reads_the_prompt_while_it_is_read(qapp):
     reader, graphs = read(CPU_ONLY)
     scales = {key: graph.scale() for key, graph in graphs.items()}

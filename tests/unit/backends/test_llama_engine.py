@@ -15,7 +15,10 @@ METRICS = """\
 # HELP llamacpp:prompt_tokens_total Number of prompt tokens processed.
 # TYPE llamacpp:prompt_tokens_total counter
 llamacpp:prompt_tokens_total 1204
+llamacpp:prompt_tokens_cached_total 300
+llamacpp:prompt_seconds_total 2.5
 llamacpp:tokens_predicted_total 512
+llamacpp:tokens_predicted_seconds_total 20.5
 llamacpp:requests_processing 1
 llamacpp:requests_deferred 2
 """
@@ -43,7 +46,14 @@ def test_it_says_where_it_listens(line: str, heard: Heard | None) -> None:
 
 def test_its_counters() -> None:
     assert LlamaCpp().read_metrics(METRICS) == EngineMetrics(
-        running=1, waiting=2, cache_used=None, prompt_tokens=1204, generated_tokens=512
+        running=1,
+        waiting=2,
+        prompt_tokens=1204,
+        prompt_seconds=2.5,
+        generated_tokens=512,
+        generated_seconds=20.5,
+        looked_up_tokens=1504,
+        found_tokens=300,
     )
     assert LlamaCpp().read_metrics("<html>") == EngineMetrics()
 

@@ -226,6 +226,9 @@ def test_what_it_counts() -> None:
     assert 0 < found.cache_used < 1
     assert found.generated_tokens is not None
     assert found.generated_tokens > 0
+    assert found.looked_up_tokens is not None
+    assert found.found_tokens is not None
+    assert found.generated_seconds is None  # counted as they come
 
 
 def test_it_says_when_it_is_ready() -> None:

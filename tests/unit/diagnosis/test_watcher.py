@@ -202,6 +202,27 @@ def test_a_request_that_waits(desk):
     assert (way.settings.n_parallel, way.settings.context) == (2, 2 * SETTINGS.context)
 
 
+def test_the_engines_own_queue_counts_too(desk):
+    for at in (1000.0, 1005.0):
+        desk.bus.publish(SampleTaken(sample(at, requests_waiting=2.0)))
+    desk.bus.publish(SampleTaken(sample(1006.0, requests_waiting=0.0)))  # it began anew
+    for at in (1007.0, 1012.0):
+        desk.bus.publish(SampleTaken(sample(at, requests_waiting=1.0)))
+    desk.io.pool(lambda: None).result(10)
+    assert desk.heard == []
+    desk.bus.publish(SampleTaken(sample(1018.0, requests_waiting=1.0)))
+    (slow,) = desk.settle()
+    assert (slow.figure.aspect, slow.figure.measured) == (Aspect.QUEUE, 11.0)
+    assert slow.finding.cause == "request_queueing"
+
+
+def test_others_in_the_engine_are_no_reason_to_be_slow(desk):
+    desk.samples = tuple(decoding(engine_read_bytes_per_s=900 * MIB) for _ in range(5))
+    desk.bus.publish(SampleTaken(sample(requests_running=2.0)))
+    assert desk.answer(2.0) is False
+    assert desk.heard == []
+
+
 def test_a_load_from_a_slow_disk(desk):
     desk.samples = tuple(
         sample(phase=Phase.LOAD, engine_read_bytes_per_s=90 * MIB) for _ in range(3)

@@ -23,6 +23,8 @@ ROWS = (
             phase=Phase.DECODE,
             tokens_per_s=18.43219,
             engine_rss_bytes=GIB,
+            requests_waiting=2.0,
+            prefix_hit_percent=12.34567,
             gpus=(gpu_sample(1, load_percent=None),),
         ),
         1.0,
@@ -37,6 +39,8 @@ def test_the_table_reads_back() -> None:
     assert first["tokens_per_s"] == ""
     assert first["gpu1_vram_used_bytes"] == ""  # no such card in that second
     assert second["tokens_per_s"] == "18.432"
+    assert (second["requests_waiting"], second["requests_running"]) == ("2.0", "")
+    assert second["prefix_hit_percent"] == "12.346"
     assert second["ram_used_bytes"] == str(20 * GIB)
     assert second["gpu1_power_w"] == "212.5"
     assert second["gpu1_load_percent"] == ""

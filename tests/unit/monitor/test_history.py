@@ -88,6 +88,19 @@ def test_means_of_rates_and_peaks_of_memory() -> None:
     assert step.engine_read_bytes_per_s is None
 
 
+def test_the_most_requests_and_the_mean_of_their_tokens() -> None:
+    history = filled(
+        [
+            sample(1000, requests_waiting=0.0, engine_generated_tokens_per_s=40.0),
+            sample(1001, requests_waiting=5.0, kv_cache_percent=90.0),
+            sample(1002, requests_waiting=1.0, engine_generated_tokens_per_s=20.0),
+        ]
+    )
+    (step,) = history.last(HOUR_S)
+    assert (step.requests_waiting, step.kv_cache_percent) == (5.0, 90.0)
+    assert step.engine_generated_tokens_per_s == 30.0
+
+
 def test_gpus_come_and_go() -> None:
     history = filled(
         [

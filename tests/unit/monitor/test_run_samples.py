@@ -36,6 +36,12 @@ def test_five_seconds_become_one_row():
     assert [row.sample.tokens_per_s for row in rows] == [2.0, 7.0]
 
 
+def test_what_the_engine_counts_is_kept_with_the_run():
+    (row,) = collect(sample(1.0, requests_running=3.0, kv_cache_percent=41.5))
+    assert row_of(row_text(row)) == row
+    assert row.sample.requests_running == 3.0
+
+
 def test_after_an_hour_half_a_minute_does():
     rows = collect(*(sample(FINE_FOR_S + n) for n in range(61)))
     assert {row.step_s for row in rows} == {COARSE_STEP_S}
