@@ -140,7 +140,7 @@ def build_command(
             line.need(("--port",), "0")
         line.need(("--api-key-file",), str(listening.key_file))
     launch = launch_of_settings(settings, n_threads)
-    if build.is_without_gpus:
+    if build.is_without_gpus and not launch.workers:
         launch = dataclasses.replace(launch, gpus=None)  # it has none to name
     for said in launch_flags(launch, build.device_prefix):
         line.say(said)

@@ -56,6 +56,7 @@ from kimi_desktop.planner.plan_types import (
     Wishes,
 )
 from kimi_desktop.planner.profiles import RULES
+from kimi_desktop.planner.rpc import own_gpus, rpc_devices
 from kimi_desktop.planner.speed import forecast_speed
 from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import plan_input, speed_rule
@@ -148,7 +149,10 @@ class LoadPlanner:
         entry = self._entry(model)
         if begin.server is not None:
             return dataclasses.replace(begin, server=server_settings_of(entry))
-        kept = {} if is_auto(entry) else changes_of(entry, len(machine.gpus) if machine else 0)
+        kept = {}
+        if not is_auto(entry):
+            own = own_gpus(machine) if machine else 0
+            kept = changes_of(entry, own, rpc_devices(machine) if machine else ())
         if kept and not PLACES.isdisjoint(kept):
             return dataclasses.replace(begin, **kept)
         wishes = self._for_engine(wishes_of(entry, self.profile), begin)

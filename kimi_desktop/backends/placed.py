@@ -12,6 +12,7 @@ from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.flags import launch_of
 from kimi_desktop.planner.plan_types import Launch, Plan
+from kimi_desktop.planner.rpc import own_gpus, rpc_devices
 from kimi_desktop.planner.types import Placement
 
 
@@ -41,13 +42,14 @@ def settings_of(plan: Plan, begin: LoadSettings, machine: Machine) -> LoadSettin
         begin: the file, the engine, the template: what no plan changes.
         machine: what the plan is for.
     """
-    launch = launch_of(plan, len(machine.gpus))
+    launch = launch_of(plan, own_gpus(machine), rpc_devices(machine))
     placement = launch.placement
     return dataclasses.replace(
         begin,
         n_gpu_layers=placement.n_gpu_layers,
         n_cpu_moe=placement.n_cpu_moe,
         gpus=launch.gpus,
+        workers=launch.workers,
         tensor_split=placement.tensor_split,
         overrides=placement.overrides,
         context=placement.context,
@@ -76,6 +78,7 @@ def launch_of_settings(settings: LoadSettings, n_threads: int) -> Launch:
         n_threads=settings.n_threads or n_threads,
         load_mode=settings.load_mode,
         numa=settings.numa,
+        workers=settings.workers,
     )
 
 
@@ -85,11 +88,12 @@ def gpus_of(settings: LoadSettings, machine: Machine, *, uses_gpus: bool) -> tup
     Args:
         settings: how to load.
         machine: a GPU that it has no more is left out.
-        uses_gpus: False for an engine that was built without GPU support.
+        uses_gpus: False for an engine that was built without GPU support, and has those of
+            workers alone.
     """
-    every = tuple(range(len(machine.gpus)))
-    if not uses_gpus:
-        return ()
+    known = rpc_devices(machine)
+    far = {worker.number for worker in settings.workers if worker in known}
+    own = set(range(own_gpus(machine))) if uses_gpus else set()
     if settings.gpus is None:
-        return every
-    return tuple(number for number in settings.gpus if number in every)
+        return tuple(sorted(own))
+    return tuple(number for number in settings.gpus if number in own | far)

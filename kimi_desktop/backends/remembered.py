@@ -7,12 +7,13 @@ What the file says is checked: a value of the wrong kind, or for GPUs that are g
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kimi_desktop.backends.types import LoadSettings
-from kimi_desktop.planner.plan_types import LoadMode, Numa, Profile, Wishes
+from kimi_desktop.planner.plan_types import LoadMode, Numa, Profile, RpcDevice, Wishes
 from kimi_desktop.planner.profiles import CACHE_TYPES
 from kimi_desktop.planner.types import HOST
 
@@ -25,7 +26,7 @@ WISHED_COUNTS = ("context", "n_batch", "n_ubatch", "n_threads", "n_parallel")
 AUTO = "auto"
 NO_WISH = Wishes()
 SWITCHES = ("offload_ops", "repack")
-PLACES = frozenset({"n_gpu_layers", "n_cpu_moe", "gpus", "tensor_split", "overrides"})
+PLACES = frozenset({"n_gpu_layers", "n_cpu_moe", "gpus", "workers", "tensor_split", "overrides"})
 """What says where a model goes: these belong together."""
 
 
@@ -41,6 +42,8 @@ def entry_of(settings: LoadSettings) -> dict[str, int | str]:
         entry["load_mode"] = settings.load_mode.value
     if settings.gpus is not None:
         entry["gpus"] = json.dumps(settings.gpus)
+    if settings.workers:
+        entry["workers"] = json.dumps([dataclasses.astuple(each) for each in settings.workers])
     for name in ("tensor_split", "overrides"):
         if value := getattr(settings, name):
             entry[name] = json.dumps(value)
@@ -90,12 +93,13 @@ def wishes_of(entry: Entry, profile: Profile) -> Wishes:
     return Wishes(**good)
 
 
-def changes_of(entry: Entry, n_gpus: int) -> dict[str, Any]:
+def changes_of(entry: Entry, n_gpus: int, workers: Sequence[RpcDevice] = ()) -> dict[str, Any]:
     """Fields of load settings that an entry has and that make sense.
 
     Args:
         entry: from the settings file, which anybody may have edited.
         n_gpus: of this machine; what was placed on others is no longer known.
+        workers: devices of workers that answer now, behind them.
     """
     good: dict[str, Any] = {}
     for name in COUNTS:
@@ -110,7 +114,8 @@ def changes_of(entry: Entry, n_gpus: int) -> dict[str, Any]:
     readers: dict[str, Callable[[Any], Any]] = {
         "load_mode": LoadMode,
         "numa": Numa,
-        "gpus": lambda text: _gpus(json.loads(text), n_gpus),
+        "gpus": lambda text: _gpus(json.loads(text), n_gpus + len(workers)),
+        "workers": lambda text: _workers(json.loads(text), workers),
         "tensor_split": lambda text: tuple(map(_share, json.loads(text))),
         "overrides": lambda text: tuple(_rule(*pair) for pair in json.loads(text)),
     }
@@ -122,7 +127,8 @@ def changes_of(entry: Entry, n_gpus: int) -> dict[str, Any]:
                 good.pop(name, None)
     gpus = good.get("gpus", range(n_gpus))
     stray = any(place >= len(gpus) for _, place in good.get("overrides", ()))
-    if stray or ("gpus" in entry and "gpus" not in good):
+    lost = any(name in entry and name not in good for name in ("gpus", "workers"))
+    if stray or lost:
         return {name: value for name, value in good.items() if name not in PLACES}
     return good
 
@@ -131,6 +137,13 @@ def _gpus(numbers: list[int], n_gpus: int) -> tuple[int, ...]:
     if any(type(number) is not int or not 0 <= number < n_gpus for number in numbers):
         raise ValueError(numbers)
     return tuple(numbers)
+
+
+def _workers(rows: list[list[Any]], known: Sequence[RpcDevice]) -> tuple[RpcDevice, ...]:
+    found = tuple(RpcDevice(*row) for row in rows)
+    if any(device not in known for device in found):
+        raise ValueError(rows)
+    return found
 
 
 def _share(value: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from kimi_desktop.base.errors import KimiError, Param
 from kimi_desktop.base.events import Event
 from kimi_desktop.planner.limits import SpeedLimits
-from kimi_desktop.planner.plan_types import LoadMode, Numa, Plan, Remedy, Wishes
+from kimi_desktop.planner.plan_types import LoadMode, Numa, Plan, Remedy, RpcDevice, Wishes
 from kimi_desktop.planner.speed_types import Band, SpeedForecast
 from kimi_desktop.planner.vllm_types import ServerSettings, ServerWishes
 
@@ -63,6 +63,8 @@ class LoadSettings:
     """Expert layers kept in RAM, counted from block 0."""
     gpus: tuple[int, ...] | None = None
     """Numbers of the machine's GPUs, in the engine's order; None = all that there are."""
+    workers: tuple[RpcDevice, ...] = ()
+    """Of other machines (RPC); their numbers in ``gpus`` follow the machine's own."""
     tensor_split: tuple[float, ...] = ()
     """Layers or shares of those GPUs; empty = by their free memory."""
     overrides: tuple[tuple[str, int], ...] = ()

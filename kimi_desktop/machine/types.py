@@ -56,6 +56,22 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class RpcLink:
+    """How a device of another machine is reached (a worker of llama.cpp's RPC)."""
+
+    address: str
+    """"192.168.1.20:50052"."""
+    device: int
+    """Its number at that worker."""
+    latency_s: float | None = None
+    """One round trip. None = not measured."""
+    bytes_per_s: float | None = None
+    """Over the link. None = not measured."""
+    is_processor: bool = False
+    """It computes with its processor, in its main memory."""
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """One GPU at one moment. None = the driver does not say."""
 
@@ -78,6 +94,8 @@ class Gpu:
     """Theoretical VRAM bandwidth: highest memory clock x 2 x bus width."""
     pcie_bytes_per_s_measured: float | None = None
     """From pinned main memory. None = not measured."""
+    link: RpcLink | None = None
+    """None = a GPU of this machine; else a device that another machine lends."""
 
 
 @dataclass(frozen=True, slots=True)

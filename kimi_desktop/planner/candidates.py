@@ -18,7 +18,11 @@ from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
 from kimi_desktop.planner.graph_width import MEASURED_UBATCH
 from kimi_desktop.planner.hardware import gpu_speed, shares_memory
-from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
+from kimi_desktop.planner.overhead import (
+    gpu_overhead_bytes,
+    host_overhead_bytes,
+    worker_overhead_bytes,
+)
 from kimi_desktop.planner.plan_types import SpeedRule, TokenReads
 from kimi_desktop.planner.profiles import ANSWER_TOKENS
 from kimi_desktop.planner.reads import TYPICAL_DEPTH, token_reads
@@ -93,13 +97,27 @@ class Site:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The GPUs that have memory of their own, fastest first, then the roomiest."""
-        if not self.uses_gpus:
-            return ()
-        gpus = self.machine.gpus
-        rates = self.gpu_rates
-        found = [number for number, gpu in enumerate(gpus) if gpu.vram_total_bytes > 0]
-        return tuple(sorted(found, key=lambda n: (-rates[n], -gpus[n].vram_free_bytes, n)))
+        """The GPUs that have memory of their own, fastest first, then the roomiest.
+
+        Devices of workers come after the machine's own, however fast they are: what is between
+        two machines is slower than any memory.
+        """
+        gpus, rates = self.machine.gpus, self.gpu_rates
+
+        def place(number: int) -> tuple[bool, float, int, int]:
+            gpu = gpus[number]
+            return gpu.link is not None, -rates[number], -gpu.vram_free_bytes, number
+
+        return tuple(
+            sorted(
+                (
+                    number
+                    for number, gpu in enumerate(gpus)
+                    if gpu.vram_total_bytes > 0 and (self.uses_gpus or gpu.link is not None)
+                ),
+                key=place,
+            )
+        )
 
     @cached_property
     def is_unified(self) -> bool:
@@ -170,16 +188,25 @@ class Site:
         """What weights, cache and compute may take, per GPU."""
         reserve = self.reserve_share if reserve_share is None else reserve_share
         overhead = gpu_overhead_bytes(self.shape, base)
+        far = worker_overhead_bytes(self.shape, base)
+        wider = 0
         if len(gpus) > 1:
             tokens = max(base.n_ubatch - MEASURED_UBATCH, 0)
-            overhead += 4 * tokens * WIDER * self.shape.geometry.n_embd
+            wider = 4 * tokens * WIDER * self.shape.geometry.n_embd
         return [
             self.machine.gpus[number].vram_free_bytes
             - reserve * self.machine.gpus[number].vram_total_bytes
-            - overhead
+            - (overhead if self.machine.gpus[number].link is None else far)
+            - wider
             - self.margins.get(number, 0)
             for number in gpus
         ]
+
+    def _without_staging(self, gpus: Sequence[int], base: Placement) -> Placement:
+        """Weights of main memory are never brought to a worker: it computes on what it holds."""
+        if not gpus or any(self.machine.gpus[number].link is None for number in gpus):
+            return base
+        return dataclasses.replace(base, offload_ops=False)
 
     def groups(self, base: Placement) -> list[tuple[int, ...]]:
         """The GPUs that have at least some room, once per amount: every further GPU costs a hop."""
@@ -212,6 +239,7 @@ class Site:
         layers = self.n_layers if layers is None else layers
         first = self.n_layers - layers
         gpus = gpus if self.expert_blocks else ()
+        base = self._without_staging(gpus, base)
         cache = self.cache_bytes(base)
         placement = dataclasses.replace(base, n_gpu_layers=layers)
         dense = self.costs(cache, frozenset(self.expert_blocks))[first:]
@@ -254,6 +282,7 @@ class Site:
         gpus, budgets = self.with_room(gpus, base)
         if not gpus:
             return None
+        base = self._without_staging(gpus, base)
         cache = self.cache_bytes(base)
         in_ram = frozenset(self.expert_blocks)
         n_cpu_moe = max(in_ram) + 1 if in_ram else 0
@@ -364,6 +393,7 @@ class Site:
         """Priced; ``on`` are the GPUs and their counts of layers."""
         used = [(gpu, count) for gpu, count in zip(*on, strict=True) if count]
         gpus, counts = tuple(gpu for gpu, _ in used), [count for _, count in used]
+        placement = self._without_staging(gpus, placement)
         if len(gpus) > 1:
             placement = dataclasses.replace(placement, tensor_split=tuple(map(float, counts)))
         return self.priced(way, placement, gpus, in_ram, cache, over_share=over_share)

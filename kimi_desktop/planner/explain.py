@@ -12,6 +12,7 @@ from kimi_desktop.planner.candidates import Candidate, Site, Way
 from kimi_desktop.planner.choose import SMALL_UBATCH
 from kimi_desktop.planner.plan_types import Decision, Fit, Plan, Wishes
 from kimi_desktop.planner.profiles import context_aim
+from kimi_desktop.planner.rpc import device_id, device_label, own_gpus
 from kimi_desktop.planner.types import ModelShape
 from kimi_desktop.planner.weights import layer_devices
 
@@ -74,17 +75,25 @@ def remarks(shape: ModelShape, plan: Plan, reserve_share: float) -> Plan:
 
 
 def gpu_names(machine: Machine, gpus: Iterable[int]) -> str:
-    """``GPU 0, GPU 1`` in the machine's numbers, runs shortened: ``GPU 0-3``."""
-    numbers = sorted(gpus)
+    """``GPU 0, GPU 1`` in the machine's numbers, runs shortened: ``GPU 0-3``; workers' apart."""
+    chosen = sorted(gpus)
+    if len(chosen) == 1:
+        return f"{_label(machine, chosen[0])} ({machine.gpus[chosen[0]].name})"
+    own = own_gpus(machine)
+    numbers = [number for number in chosen if number < own]
+    far = [_label(machine, number) for number in chosen if number >= own]
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:
             runs[-1] = (runs[-1][0], number)
         else:
             runs.append((number, number))
-    if len(numbers) == 1:
-        return f"GPU {numbers[0]} ({machine.gpus[numbers[0]].name})"
-    return ", ".join(f"GPU {a}" if a == b else f"GPU {a}–{b}" for a, b in runs)
+    near = [f"GPU {a}" if a == b else f"GPU {a}–{b}" for a, b in runs]
+    return ", ".join((*near, *far))
+
+
+def _label(machine: Machine, number: int) -> str:
+    return device_label(device_id(number, machine.gpus[number], own_gpus(machine)))
 
 
 def _layers(site: Site, wishes: Wishes, candidate: Candidate, plan: Plan) -> Decision:
@@ -138,7 +147,8 @@ def _gpus(site: Site, wishes: Wishes, plan: Plan) -> list[Decision]:
         split = plan.placement.tensor_split
         devices = layer_devices(n_layer, plan.placement.n_gpu_layers, split)
         shares = ", ".join(
-            f"GPU {number}: {devices.count(at)}" for at, number in enumerate(plan.gpus)
+            f"{_label(site.machine, number)}: {devices.count(at)}"
+            for at, number in enumerate(plan.gpus)
         )
         key = "why.split" if wishes.tensor_split is None else "why.split.wished"
         found.append(Decision(key, {"shares": shares}))
@@ -205,7 +215,7 @@ def _reserve(plan: Plan, share: float) -> Decision:
     tight = min(used, key=lambda row: row.spare_bytes / max(row.total_bytes, 1))
     params: dict[str, Param] = {
         "percent": round(share * 100),
-        "device": "RAM" if tight.device == "host" else f"GPU {tight.device.partition(':')[2]}",
+        "device": device_label(tight.device),
         "spare": format_gib(abs(tight.spare_bytes)),
     }
     if tight.spare_bytes < 0:

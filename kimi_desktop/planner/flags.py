@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kimi_desktop.planner.plan_types import Launch, LoadMode, Plan
+from kimi_desktop.planner.plan_types import Launch, LoadMode, Plan, RpcDevice
+from kimi_desktop.planner.rpc import RPC, of_used_workers
 from kimi_desktop.planner.types import HOST
 
 DEVICE = "CUDA"
@@ -35,19 +36,22 @@ class Said:
     """A build that knows none of the spellings would load something else than the plan."""
 
 
-def plan_flags(plan: Plan, n_machine_gpus: int) -> tuple[str, ...]:
+def plan_flags(
+    plan: Plan, n_machine_gpus: int, workers: Sequence[RpcDevice] = ()
+) -> tuple[str, ...]:
     """Everything that the plan decided, said explicitly, and the engine's own fitting off.
 
     Args:
         plan: the plan.
         n_machine_gpus: all GPUs of the machine; fewer in the plan are named one by one.
+        workers: devices of workers, behind them.
     """
-    said = launch_flags(launch_of(plan, n_machine_gpus))
+    said = launch_flags(launch_of(plan, n_machine_gpus, workers))
     return tuple(word for one in said for word in one.spellings[0])
 
 
-def launch_of(plan: Plan, n_machine_gpus: int) -> Launch:
-    """What an engine has to be told to carry a plan out."""
+def launch_of(plan: Plan, n_machine_gpus: int, workers: Sequence[RpcDevice] = ()) -> Launch:
+    """What an engine has to be told to carry a plan out; the arguments of ``plan_flags``."""
     every = plan.gpus == tuple(range(n_machine_gpus))
     if not plan.gpus and plan.placement.n_gpu_layers:
         every = True  # the graphics that shares main memory: no GPU of the plan, but the engine's
@@ -57,6 +61,7 @@ def launch_of(plan: Plan, n_machine_gpus: int) -> Launch:
         n_threads=plan.n_threads,
         load_mode=plan.load_mode,
         numa=plan.numa,
+        workers=of_used_workers(workers, plan.gpus),
     )
 
 
@@ -69,8 +74,12 @@ def launch_flags(launch: Launch, device: str = DEVICE) -> tuple[Said, ...]:
     """
     placement = launch.placement
     found = [_said("-ngl", "--n-gpu-layers", "--gpu-layers", value=str(placement.n_gpu_layers))]
+    if launch.workers:  # before the names of their devices, which it brings about
+        addresses = dict.fromkeys(worker.address for worker in launch.workers)
+        found.append(_said("--rpc", value=",".join(addresses)))
     if launch.gpus is not None:
-        found.append(_said("-dev", "--device", value=device_list(launch.gpus, device)))
+        devices = device_list(launch.gpus, device, launch.workers)
+        found.append(_said("-dev", "--device", value=devices))
     if len(placement.tensor_split) > 1 and (launch.gpus is None or len(launch.gpus) > 1):
         shares = ",".join(f"{share:g}" for share in placement.tensor_split)
         found.append(_said("-ts", "--tensor-split", value=shares))
@@ -101,16 +110,19 @@ def launch_flags(launch: Launch, device: str = DEVICE) -> tuple[Said, ...]:
     return tuple(found)
 
 
-def device_list(gpus: Sequence[int], device: str = DEVICE) -> str:
+def device_list(
+    gpus: Sequence[int], device: str = DEVICE, workers: Sequence[RpcDevice] = ()
+) -> str:
     """What ``-dev`` takes: names in the engine's order, "none" for no GPU."""
-    return ",".join(f"{device}{number}" for number in gpus) or "none"
+    far = {worker.number: f"{RPC}{place}" for place, worker in enumerate(workers)}
+    return ",".join(far.get(number, f"{device}{number}") for number in gpus) or "none"
 
 
 def _overrides(launch: Launch, device: str) -> list[Said]:
     """Rules for single tensors, tried in order; ``--n-cpu-moe`` stands for some of them."""
     placement = launch.placement
     rules = [
-        f"{pattern}={_buffer_name(number, launch.gpus, device)}"
+        f"{pattern}={_buffer_name(number, launch, device)}"
         for pattern, number in placement.overrides
     ]
     blocks = [rf"blk\.{block}{EXPERTS}=CPU" for block in range(placement.n_cpu_moe)]
@@ -124,11 +136,13 @@ def _overrides(launch: Launch, device: str) -> list[Said]:
     return found
 
 
-def _buffer_name(number: int, gpus: Sequence[int] | None, device: str) -> str:
-    """What an override names: main memory, or a GPU by its own number."""
-    if number == HOST:
+def _buffer_name(place: int, launch: Launch, device: str) -> str:
+    """What an override names: main memory, a GPU by its own number, or a worker's device."""
+    if place == HOST:
         return "CPU"
-    return f"{device}{number if gpus is None else gpus[number]}"
+    number = place if launch.gpus is None else launch.gpus[place]
+    far = next((worker for worker in launch.workers if worker.number == number), None)
+    return f"{device}{number}" if far is None else f"{RPC}{far.device}[{far.address}]"
 
 
 def _said(*names: str, value: str, needed: bool = True) -> Said:

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 from kimi_desktop.base.assets import asset
 from kimi_desktop.base.units import GB, GIB
-from kimi_desktop.machine.types import Gpu, Machine
-from kimi_desktop.planner.speed_types import GpuSpeed, HostSpeed, Known
+from kimi_desktop.machine.types import Gpu, Machine, RpcLink
+from kimi_desktop.planner.speed_factors import shipped_speed_data
+from kimi_desktop.planner.speed_types import GpuSpeed, HostSpeed, Known, LinkSpeed
 
 _CHANNELS = re.compile(r"(\d+)\s*(?:ch\b|channels?|dimms?)", re.IGNORECASE)
 _MEMORY = re.compile(r"(lpddr5x|ddr[345]|mrdimm)(?:[- ](\d{4,5}))?", re.IGNORECASE)
@@ -169,6 +170,8 @@ def guessed_memory_bytes_per_s(total_gib: float, cpu_model: str) -> float:
 def gpu_speed(gpu: Gpu, measured_pcie_bytes_per_s: float | None = None) -> GpuSpeed:
     """One card of a machine: what its driver reports, else the table, else a guess."""
     table = hardware_table()
+    if gpu.link is not None:
+        return _worker_speed(gpu, gpu.link)
     row = table.gpu(gpu.name)
     bandwidth = gpu.memory_bytes_per_s or (row.memory_bytes_per_s if row else None)
     return GpuSpeed(
@@ -179,6 +182,29 @@ def gpu_speed(gpu: Gpu, measured_pcie_bytes_per_s: float | None = None) -> GpuSp
         or gpu.pcie_bytes_per_s_measured
         or table.pcie_bytes_per_s(gpu.pcie_gen, gpu.pcie_width),
     )
+
+
+def _worker_speed(gpu: Gpu, link: RpcLink) -> GpuSpeed:
+    """A device of another machine: by the name that the user knows it by, else a guess."""
+    table = hardware_table()
+    card = None if link.is_processor else table.gpu(gpu.name)
+    chip = table.processor(gpu.name) if card is None else None
+    found = card or chip
+    guess = "ram_gb_s" if link.is_processor else "gpu_gb_s"
+    cores = chip.cores if chip else None
+    return GpuSpeed(
+        memory_bytes_per_s=found.memory_bytes_per_s if found else table.guesses[guess] * GB,
+        known=Known.SPECIFIED if found else Known.ASSUMED,
+        flops=card.flops if card else _core_flops(cores) if link.is_processor else None,
+        link=LinkSpeed(link.latency_s, link.bytes_per_s),
+    )
+
+
+def _core_flops(cores: int | None) -> float:
+    """Arithmetic of a whole processor, as the factor of GPUs takes it."""
+    factors = shipped_speed_data().factors
+    count = cores or hardware_table().guesses["cores"]
+    return float(count * factors.core_gflops * 1e9 / factors.gpu_compute)
 
 
 def shared_gpu_speed(machine: Machine) -> GpuSpeed:

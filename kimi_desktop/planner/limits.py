@@ -34,7 +34,7 @@ def speed_limits(setup: SpeedInput, speed: SpeedForecast) -> SpeedLimits:
         setup: what the forecast was made of.
         speed: the forecast.
     """
-    return SpeedLimits(_decode(setup, speed), _prefill(setup, speed), _load(setup))
+    return SpeedLimits(_decode(setup, speed), _prefill(setup, speed), _load(setup, speed))
 
 
 def limit_sentence(limit: Decision, language: Language) -> str:
@@ -53,6 +53,8 @@ def _decode(setup: SpeedInput, speed: SpeedForecast) -> Decision:
     if resource is Resource.GPU_MEMORY:
         size = sum(work.gpu_bytes) + (work.host_bytes if setup.is_unified else 0)
         return Decision("decode.gpu_memory", {"size": format_file_size(size), **_gpu_memory(setup)})
+    if resource is Resource.NETWORK:
+        return Decision("decode.network")
     if resource is Resource.DISK:
         missing = format_file_size(setup.file.missing_bytes)
         return Decision("decode.disk", {"size": missing, **_disk(setup)})
@@ -71,17 +73,21 @@ def _prefill(setup: SpeedInput, speed: SpeedForecast) -> Decision:
     if resource is Resource.DISK:
         missing = format_file_size(setup.file.missing_bytes)
         return Decision("prefill.disk", {"size": missing, **_disk(setup)})
+    if resource is Resource.NETWORK:
+        return Decision("prefill.network")
     if resource is Resource.RAM:
         return Decision("prefill.ram", _ram(setup))
     if resource is Resource.GPU_MEMORY:
         return Decision("prefill.gpu_memory", _gpu_memory(setup))
     has_gpu = bool(setup.gpus) and (any(setup.work.gpu_bytes) or setup.is_unified)
-    if has_gpu:
-        return Decision("prefill.gpu")
-    return Decision("prefill.cores", {"cores": setup.host.cores or 0})
+    cores = Decision("prefill.cores", {"cores": setup.host.cores or 0})
+    return Decision("prefill.gpu") if has_gpu else cores
 
 
-def _load(setup: SpeedInput) -> Decision:
+def _load(setup: SpeedInput, speed: SpeedForecast) -> Decision:
+    if speed.load_s.bottleneck is Resource.NETWORK:
+        size = format_file_size(sum(setup.file.worker_bytes))
+        return Decision("load.network", {"size": size})
     return Decision("load", {"size": format_file_size(setup.file.file_bytes), **_disk(setup)})
 
 

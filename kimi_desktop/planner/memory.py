@@ -9,7 +9,12 @@ from kimi_desktop.models.geometry import Geometry, TensorTable
 from kimi_desktop.models.types import ModelFacts
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
-from kimi_desktop.planner.overhead import gpu_overhead_bytes, host_overhead_bytes
+from kimi_desktop.planner.overhead import (
+    gpu_overhead_bytes,
+    host_overhead_bytes,
+    worker_overhead_bytes,
+)
+from kimi_desktop.planner.rpc import device_id, own_gpus
 from kimi_desktop.planner.types import (
     HOST,
     DeviceMemory,
@@ -58,15 +63,19 @@ def forecast(
     cache = cache_by_device(shape.geometry, placement, devices)
     compute = compute_by_device(shape, placement, split, devices)
     gpu_overhead = gpu_overhead_bytes(shape, placement)
+    worker_overhead = worker_overhead_bytes(shape, placement)
+    own = own_gpus(machine)
     rows = [
         DeviceMemory(
-            device=f"gpu:{number}",
+            device=device_id(number, gpu, own),
             name=gpu.name,
             total_bytes=gpu.vram_total_bytes,
             weights_bytes=weights.bytes.get(number, 0),
             kv_bytes=cache.get(number, 0),
             compute_bytes=compute.bytes.get(number, 0),
-            overhead_bytes=gpu_overhead if number < len(split) else 0,
+            overhead_bytes=(gpu_overhead if gpu.link is None else worker_overhead)
+            if number < len(split)
+            else 0,
             others_bytes=gpu.vram_total_bytes - gpu.vram_free_bytes,
         )
         for number, gpu in enumerate(gpus)

@@ -34,6 +34,11 @@ def gpu_overhead_bytes(shape: ModelShape, placement: Placement) -> int:
     return CUDA_CONTEXT_BYTES + GRANULARITY_BYTES + workspace
 
 
+def worker_overhead_bytes(shape: ModelShape, placement: Placement) -> int:
+    """The same on a worker's device: its context is there before it says what is free."""
+    return gpu_overhead_bytes(shape, placement) - CUDA_CONTEXT_BYTES
+
+
 def host_overhead_bytes(shape: ModelShape, placement: Placement) -> int:
     """The process, and a row of logits per slot. Prompt caches grow later and are not in it."""
     rows = max(placement.n_parallel, placement.n_outputs or 0)

@@ -31,6 +31,7 @@ from kimi_desktop.planner.profiles import (
     context_aim,
 )
 from kimi_desktop.planner.remedies import find_remedies
+from kimi_desktop.planner.rpc import device_id, own_gpus
 from kimi_desktop.planner.speed_setup import ForecastRule, speed_rule
 from kimi_desktop.planner.squeeze import Squeeze
 from kimi_desktop.planner.types import LoadForecast, ModelShape, Placement
@@ -96,7 +97,9 @@ def forecast_on(
     used = dataclasses.replace(machine, gpus=tuple(machine.gpus[number] for number in gpus))
     found = forecast(shape, placement, used, uses_gpus=bool(gpus))
     rows = {
-        number: dataclasses.replace(row, device=f"gpu:{number}")
+        number: dataclasses.replace(
+            row, device=device_id(number, machine.gpus[number], own_gpus(machine))
+        )
         for number, row in zip(gpus, found.devices, strict=False)
     }
     if len(rows) < len(machine.gpus):

@@ -140,6 +140,18 @@ SpeedRule = Callable[[TokenReads], float]
 
 
 @dataclass(frozen=True, slots=True)
+class RpcDevice:
+    """A device of a worker, as the engine has to be told of it."""
+
+    number: int
+    """Among the machine's GPUs."""
+    address: str
+    """"192.168.1.20:50052"."""
+    device: int
+    """Its number at that worker."""
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """What an engine has to be told to load a model in one way."""
 
@@ -151,6 +163,8 @@ class Launch:
     load_mode: LoadMode | None = None
     """None = as the engine does by itself."""
     numa: Numa = Numa.OFF
+    workers: tuple[RpcDevice, ...] = ()
+    """All devices of the workers that are used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from kimi_desktop.planner.plan_types import (
     Wishes,
 )
 from kimi_desktop.planner.profiles import LEAST_CONTEXT, cache_type_fits
+from kimi_desktop.planner.rpc import device_label
 from kimi_desktop.planner.sized_shapes import resized
 from kimi_desktop.planner.types import ModelShape
 
@@ -66,7 +67,7 @@ def find_remedies(
 
 def _missing(plan: Plan) -> Iterator[Decision]:
     for row, short in _short(plan):
-        device = "RAM" if row == "host" else f"GPU {row.partition(':')[2]}"
+        device = device_label(row)
         params: dict[str, Param] = {
             "device": device,
             "size": format_gib(short),
@@ -128,7 +129,7 @@ def _free_memory(plan: Plan) -> Iterator[Alternative]:
         for device, size in short:
             remedy = Remedy.FREE_RAM if device == "host" else Remedy.FREE_VRAM
             params: dict[str, Param] = {
-                "device": f"GPU {device.partition(':')[2]}",
+                "device": device_label(device),
                 "size": format_gib(size),
                 "others": format_gib(rows[device].others_bytes),
             }

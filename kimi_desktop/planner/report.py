@@ -23,6 +23,7 @@ from kimi_desktop.planner.plan_types import (
     SpeedRule,
     Wishes,
 )
+from kimi_desktop.planner.rpc import device_label, own_gpus, rpc_devices
 from kimi_desktop.planner.speed import forecast_speed
 from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import MeasuredRates, plan_input
@@ -168,7 +169,7 @@ def plan_object(
         "headline": headline(plan, language),
         "fits": plan.fits,
         "exact": plan.forecast.exact,
-        "flags": list(plan_flags(plan, len(machine.gpus))),
+        "flags": list(plan_flags(plan, own_gpus(machine), rpc_devices(machine))),
         "context": placement.context,
         "cache_type": placement.cache_type_k.lower(),
         "n_gpu_layers": placement.n_gpu_layers,
@@ -208,7 +209,7 @@ def plan_lines(
     lines.append("")
     lines += [f"- {text}" for text in missing_sentences(plan, language)]
     lines += [f"- {sentence(decision, language)}" for decision in plan.decisions]
-    words = [*program, *plan_flags(plan, len(machine.gpus))]
+    words = [*program, *plan_flags(plan, own_gpus(machine), rpc_devices(machine))]
     return [*lines, "", " ".join(shell_word(word) for word in words)]
 
 
@@ -254,7 +255,7 @@ def devices_table(rows: Sequence[DeviceMemory], language: Language) -> list[str]
     heads = [message(f"plan.column.{name}", language) for name in ("device", *PARTS)]
     cells = [heads]
     for row in rows:
-        name = row.name if row.device == "host" else f"GPU {row.device[4:]} {row.name}"
+        name = row.name if row.device == "host" else f"{device_label(row.device)} {row.name}"
         cells.append([name, *(format_gib(size, unit=False) for size in _sizes(row))])
     widths = [max(display_width(line[at]) for line in cells) for at in range(len(heads))]
     return [

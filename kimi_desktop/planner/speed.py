@@ -19,12 +19,14 @@ from kimi_desktop.planner.speed_types import (
     EngineKind,
     HostSpeed,
     Known,
+    LinkSpeed,
     Resource,
     SpeedForecast,
     SpeedInput,
     Split,
 )
 
+ROUND_TRIPS = 2
 _SOFT_MIN = 4  # how sharply cores and memory limit each other; higher = the lesser of both
 
 
@@ -85,6 +87,7 @@ def decode_parts(setup: SpeedInput, factors: Factors) -> tuple[Part, ...]:
             parts.append(_host_part(setup, factors, work.host_bytes))
         parts.extend(_gpu_parts(setup, factors, work.gpu_bytes))
     parts.extend(_fixed_parts(setup, factors))
+    parts.extend(link_parts(setup, factors))
     return tuple(parts)
 
 
@@ -103,12 +106,18 @@ def prompt_parts(setup: SpeedInput, factors: Factors, n_tokens: int) -> tuple[Pa
 
 
 def load_parts(setup: SpeedInput, factors: Factors) -> tuple[Part, ...]:
-    """What loading waits for: reading the file, or bringing it to the GPUs, whichever is longer."""
+    """What loading waits for the longest: the file, the way to the GPUs, or to other machines."""
     file = setup.file
     disk = file.disk_bytes_per_s or hardware_table().guesses["disk_gb_s"] * GB
     read = _read(Resource.DISK, file.file_bytes, disk * factors.disk_load, "disk_load")
     link = _read(Resource.PCIE, file.gpu_bytes, _pcie(setup) * factors.pcie, "pcie")
-    return (max(read, link, key=lambda part: part.seconds),)
+    away = sum(
+        size / _link_rate(gpu.link)
+        for gpu, size in zip(setup.gpus, file.worker_bytes, strict=False)
+        if gpu.link is not None
+    )
+    network = Part(Resource.NETWORK, away, ())
+    return (max(read, link, network, key=lambda part: part.seconds),)
 
 
 # parts of a token
@@ -204,6 +213,32 @@ def _fixed_parts(setup: SpeedInput, factors: Factors) -> Iterable[Part]:
             yield Part(Resource.COMPUTE, ms / 1e3, ((factor, 1.0),))
 
 
+def link_parts(setup: SpeedInput, factors: Factors, tokens: int = 1) -> Iterable[Part]:
+    """What goes over the network for one pass: every worker gets and gives the activations.
+
+    Two round trips per worker and pass: llama.cpp sends inputs and graph without waiting, then
+    waits for what it reads (measured with b11434 and delayed packets: 1.6 to 2.4). The last device
+    gives logits instead. A link that was not measured costs what other people's networks do.
+    """
+    work = setup.work
+    used = [number for number, size in enumerate(work.gpu_bytes) if size]
+    for number in used:
+        link = setup.gpus[number].link if number < len(setup.gpus) else None
+        if link is None:
+            continue
+        back = work.logits_bytes if number == used[-1] else tokens * work.activation_bytes
+        seconds = (tokens * work.activation_bytes + back) / _link_rate(link)
+        if link.latency_s is None:
+            yield Part(Resource.NETWORK, factors.node_ms / 1e3, (("node_ms", 1.0),))
+        else:
+            seconds += ROUND_TRIPS * link.latency_s
+        yield Part(Resource.NETWORK, seconds, ())
+
+
+def _link_rate(link: LinkSpeed) -> float:
+    return link.bytes_per_s or hardware_table().guesses["network_gb_s"] * GB
+
+
 # parts of a prompt
 
 
@@ -215,6 +250,7 @@ def _batch_parts(setup: SpeedInput, factors: Factors, tokens: int) -> Iterable[P
     gpu_flops = tokens * work.gpu_flops
     yield from _disk_parts(setup, factors, tokens)
     yield from _fixed_parts(setup, factors)
+    yield from link_parts(setup, factors, tokens)
     if staged or setup.is_unified:
         gpu_flops += tokens * work.host_flops
     elif work.host_bytes:

@@ -18,7 +18,7 @@ from kimi_desktop.models.geometry import LayerKind, TensorTable
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed, shares_memory
 from kimi_desktop.planner.plan_types import Plan, TokenReads
-from kimi_desktop.planner.speed import decode_parts, prompt_parts
+from kimi_desktop.planner.speed import decode_parts, link_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
 from kimi_desktop.planner.speed_types import (
     EngineKind,
@@ -114,7 +114,8 @@ def speed_input(
     if is_unified:
         gpus = (shared_gpu_speed(machine),)
     host = forecast.devices[-1]
-    can_stage = bool(split) and placement.offload_ops
+    own = any(gpu.link is None for gpu in gpus)
+    can_stage = bool(split) and placement.offload_ops and own
     file_bytes = sum(tensor.size_bytes for tensor in shape.tensors)
     return SpeedInput(
         host=host_speed(machine, rates.ram),
@@ -126,6 +127,8 @@ def speed_input(
             gpu_flops=math.fsum(flops[number] for number in range(len(split))),
             n_layer=geometry.n_layer_main,
             n_layer_recurrent=sum(kind is LayerKind.RECURRENT for kind in geometry.layers),
+            activation_bytes=4 * geometry.n_embd,
+            logits_bytes=4 * geometry.n_vocab,
             is_i_quant=is_i_quant,
         ),
         prompt=PromptWork(
@@ -136,6 +139,11 @@ def speed_input(
             file_bytes=file_bytes,
             missing_bytes=min(max(-host.spare_bytes, 0), host.weights_bytes),
             gpu_bytes=int(sum(whole[number] for number in range(len(split)))),
+            worker_bytes=tuple(
+                int(whole[number]) if gpu.link is not None else 0 for number, gpu in enumerate(gpus)
+            )
+            if split and not is_unified
+            else (),
             read_bytes_per_token=int(routed or sum(sizes.values())),
             disk_bytes_per_s=rates.disk or _disk_bytes_per_s(machine),
         ),
@@ -184,7 +192,9 @@ class ForecastRule:
         self._host = host_speed(machine, rates.ram)
         self._gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus)
         self._is_unified = shares_memory(machine)
+        self._links: dict[tuple[bool, ...], float] = {}
         geometry = shape.geometry
+        self._activation, self._logits = 4 * geometry.n_embd, 4 * geometry.n_vocab
         self._n_layer = geometry.n_layer_main
         self._recurrent = sum(kind is LayerKind.RECURRENT for kind in geometry.layers)
         self._weights = _layer_weights(shape)
@@ -197,6 +207,7 @@ class ForecastRule:
         if reads.host_bytes:
             fixed = self._fixed_both if count else self._fixed_alone
         time = fixed + max(count - 1, 0) * self._hop + reads.host_bytes * self._per_host
+        time += self._link_seconds(tuple(size > 0 for size in reads.gpu_bytes))
         return time + sum(a * b for a, b in zip(reads.gpu_bytes, self._per_gpu, strict=True))
 
     def prompt(
@@ -238,8 +249,11 @@ class ForecastRule:
             gpu_flops=all_flops - host_flops,
             n_layer=self._n_layer,
             n_layer_recurrent=self._recurrent,
+            activation_bytes=self._activation,
+            logits_bytes=self._logits,
         )
-        stages = bool(gpus) and placement.offload_ops
+        own = any(gpu.link is None for gpu in used)
+        stages = own and placement.offload_ops
         prompt = PromptWork(
             n_ubatch=min(placement.n_ubatch, placement.n_batch),
             staged_bytes=host_bytes if stages else 0,
@@ -268,8 +282,21 @@ class ForecastRule:
 
     def _seconds(self, host_bytes: int, gpu_bytes: tuple[int, ...]) -> float:
         work = TokenWork(host_bytes, gpu_bytes, 0.0, 0.0, self._n_layer, self._recurrent)
-        setup = SpeedInput(self._host, self._gpus, work)
+        near = tuple(dataclasses.replace(gpu, link=None) for gpu in self._gpus)
+        setup = SpeedInput(self._host, near, work)
         return sum(part.seconds for part in decode_parts(setup, self._factors))
+
+    def _link_seconds(self, used: tuple[bool, ...]) -> float:
+        """What a token waits for the network, with these GPUs in use."""
+        if used not in self._links:
+            work = TokenWork(
+                gpu_bytes=tuple(map(int, used)),
+                activation_bytes=self._activation,
+                logits_bytes=self._logits,
+            )
+            parts = link_parts(SpeedInput(self._host, self._gpus, work), self._factors)
+            self._links[used] = math.fsum(part.seconds for part in parts)
+        return self._links[used]
 
 
 def speed_rule(

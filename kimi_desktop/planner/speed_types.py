@@ -17,6 +17,8 @@ class Resource(StrEnum):
     """Bringing weights to a GPU."""
     DISK = "disk"
     """Reading a file."""
+    NETWORK = "network"
+    """Between machines."""
     COMPUTE = "compute"
     """Arithmetic, and the fixed work of every layer."""
 
@@ -68,6 +70,15 @@ class HostSpeed:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkSpeed:
+    """Between this machine and a worker. None = not measured."""
+
+    latency_s: float | None = None
+    """One round trip."""
+    bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GpuSpeed:
     """One GPU, or the graphics part of a chip with shared memory. None = not known."""
 
@@ -76,6 +87,8 @@ class GpuSpeed:
     flops: float | None = None
     """Dense FP16 matrix arithmetic, per second."""
     pcie_bytes_per_s: float | None = None
+    link: LinkSpeed | None = None
+    """None = it is in this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +106,10 @@ class TokenWork:
     n_layer_recurrent: int = 0
     is_i_quant: bool = False
     """Experts in a format that is dear for processors (IQ...)."""
+    activation_bytes: int = 0
+    """What one token carries from device to device."""
+    logits_bytes: int = 0
+    """What the last device gives back for one token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +135,8 @@ class FileWork:
     read_bytes_per_token: int = 0
     """Expert bytes of one token, wherever they are."""
     disk_bytes_per_s: float | None = None
+    worker_bytes: tuple[int, ...] = ()
+    """Weights per GPU, of those that another machine lends; else 0."""
 
 
 @dataclass(frozen=True, slots=True)

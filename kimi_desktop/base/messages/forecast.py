@@ -10,6 +10,7 @@ TEXTS: dict[str, Text] = {
     "forecast.bottleneck.gpu_memory": Text("GPU memory bandwidth", "显存带宽"),
     "forecast.bottleneck.pcie": Text("PCIe", "PCIe"),
     "forecast.bottleneck.disk": Text("disk", "磁盘"),
+    "forecast.bottleneck.network": Text("network", "网络"),
     "forecast.bottleneck.compute": Text("compute", "计算"),
     # why a speed is what it is
     "forecast.known.measured": Text("measured", "实测"),
@@ -35,6 +36,17 @@ TEXTS: dict[str, Text] = {
     "forecast.limit.decode.cores": Text(
         "Limited by {cores} processor cores: they cannot read memory any faster.",
         "受限于 {cores} 个 CPU 核心：无法更快地读取内存。",
+    ),
+    "forecast.limit.decode.network": Text(
+        "Limited by the network: every token goes to the workers and back.",
+        "受限于网络：每个词元都要往返于工作机。",
+    ),
+    "forecast.limit.prefill.network": Text(
+        "Limited by the network: what is computed of every token goes to the workers and back.",
+        "受限于网络：每个词元的中间结果都要往返于工作机。",
+    ),
+    "forecast.limit.load.network": Text(
+        "{size} go to the workers over the network", "{size} 经网络发送到工作机"
     ),
     "forecast.limit.prefill.pcie": Text(
         "Limited by PCIe: {size} of weights cross it once per {tokens} tokens, at {rate}.",

@@ -119,5 +119,6 @@ def test_a_bottleneck_has_a_name_in_both_languages() -> None:
         "gpu_memory",
         "pcie",
         "disk",
+        "network",
         "compute",
     ]
