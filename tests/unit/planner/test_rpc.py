@@ -74,7 +74,7 @@ def test_a_worker_makes_room_where_the_own_gpus_are_too_small() -> None:
 
 
 def test_own_gpus_that_suffice_leave_the_worker_alone() -> None:
-    site = with_workers(machine(24, 24, ram_gib=64), lent(2, gib=80, name="RTX"))
+    site = with_workers(machine(32, 32, ram_gib=64), lent(2, gib=80, name="RTX"))
     plan = find_plan(LLAMA_70B, site, Wishes(context=8192))
     assert plan.gpus == (0, 1)
     assert "--rpc" not in flags_of(plan, site)
