@@ -329,7 +329,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     if target.facts is not None and target.header is not None and not options.machine:
         row = remote_row(target.facts, target.place, target.file)
         loads = ask_loads(row, target.header(), binary)
-    write_plan(
+    can_start = write_plan(
         target,
         machine,
         wishes,
@@ -341,7 +341,14 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         wants_check=options.check,
         check=exact_checker(target.whole, machine) if options.check and target.whole else None,
     )
-    return 0
+    return _plan_exit(target.name, language, can_start=can_start)
+
+
+def _plan_exit(name: str, language: Language, *, can_start: bool) -> int:
+    """A plan that cannot be carried out is a failure, which scripts can see."""
+    if not can_start:
+        sys.stderr.write(message("plan.cannot_start", language, name=name) + "\n")
+    return 0 if can_start else 1
 
 
 def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
@@ -370,8 +377,10 @@ def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Languag
     machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
     tell_asking(options.model, language)
     target = find_served(options.model, shipped_catalogue(), _remote_models(paths))
-    write_server_plan(target, machine, wishes, language, sys.stdout, json_output=options.json)
-    return 0
+    can_start = write_server_plan(
+        target, machine, wishes, language, sys.stdout, json_output=options.json
+    )
+    return _plan_exit(target.model.name, language, can_start=can_start)
 
 
 def _diagnose(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:

@@ -274,8 +274,11 @@ def write_plan(
     loads: LoadVerdict | None = None,
     wants_check: bool = False,
     check: Callable[[Plan], ExactCheck | None] | None = None,
-) -> None:
+) -> bool:
     """Plan the model and print it: exact with a header, else as an estimate by its size.
+
+    Returns:
+        An engine would load it; what is short has been told.
 
     Args:
         target: what is meant.
@@ -322,7 +325,7 @@ def write_plan(
             if checked is None:
                 found["exact_check_refused"] = message(unchecked, language)
         out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-        return
+        return plan.can_start
     if factors is not None:
         lines.append("")
         lines.append(message("plan.learned", language, runs=f"{factors.runs:,}"))
@@ -335,6 +338,7 @@ def write_plan(
         chosen = {"name": target.name, "quantization": target.quantization, "size": size}
         lines = [message("plan.chosen", language, **chosen), "", *lines]
     out.writelines(f"{line}\n" for line in lines)
+    return plan.can_start
 
 
 def _shape(target: Target) -> ModelShape:

@@ -82,8 +82,11 @@ def write_server_plan(
     out: TextIO,
     *,
     json_output: bool,
-) -> None:
+) -> bool:
     """Plan the model and print it.
+
+    Returns:
+        The engine would start it; what is short has been told.
 
     Raises:
         PlanError: a wish that no engine can fulfil, or a model without tensors.
@@ -98,9 +101,10 @@ def write_server_plan(
             "place": target.place,
         }
         out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-        return
+        return plan.fits
     lines = server_lines(plan, target.model, machine, language, place=target.place, extra=extra)
     out.writelines(f"{line}\n" for line in lines)
+    return plan.fits
 
 
 def needed_by(entry: CatalogueModel | None, engine: ServerEngine) -> Sequence[str]:

@@ -335,7 +335,7 @@ class LoadPlanner:
         rule = self._rule(shape, known)
         plan = find_plan(shape, known, wishes, rule=rule, siblings=siblings, with_remedies=helps)
         settings = settings_of(plan, begin, known)
-        if wishes.n_gpu_layers is None and wishes.n_cpu_moe is None:
+        if not wishes.fixes_layers:
             self._note_found(settings, wishes)
         return self._priced(shape, known, settings, plan)
 

@@ -63,12 +63,11 @@ def _planned(facts: ModelFacts, machine: Machine, factors: Factors | None) -> Ro
     speed = report.plan_speed(shape, plan, machine, factors=factors)
 
     def words(language: Language) -> str:
-        return message(
-            "preflight.planned",
-            language,
-            sentence=report.headline(plan, language),
-            rate=rate_band(speed.decode_tps, language),
-        )
+        told = report.headline(plan, language)
+        if not plan.can_start:
+            return message("preflight.planned_short", language, sentence=told)
+        rate = rate_band(speed.decode_tps, language)
+        return message("preflight.planned", language, sentence=told, rate=rate)
 
     text = Text(words(Language.EN), words(Language.ZH_CN))
     if plan.fits:

@@ -46,9 +46,8 @@ def size_verdict(
 
 
 def _sentence(sized: SizedForecast, language: Language) -> str:
-    return message(
-        "preflight.verdict",
-        language,
-        sentence=verdict_sentence(sized.verdict, language),
-        rate=rate_band(sized.speed.decode_tps, language),
-    )
+    told = verdict_sentence(sized.verdict, language)
+    if not sized.verdict.can_start:
+        return message("preflight.verdict_short", language, sentence=told)
+    rate = rate_band(sized.speed.decode_tps, language)
+    return message("preflight.verdict", language, sentence=told, rate=rate)

@@ -23,12 +23,6 @@ FEW_GPUS = 4
 """Of so few every order is tried when nothing else fits."""
 
 
-def is_fixed(wishes: Wishes) -> bool:
-    """The user named a part of the placement."""
-    named = (wishes.n_gpu_layers, wishes.n_cpu_moe, wishes.tensor_split)
-    return any(wish is not None for wish in named)
-
-
 class FixedChooser(Chooser):
     """Chooses what the user left open."""
 

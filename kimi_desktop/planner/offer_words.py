@@ -28,16 +28,17 @@ _LINE_MBIT_S = 100
 def file_words(file: OfferedFile, language: Language) -> FileWords:
     """A file in words."""
     sized = file.sized
+    speed = sized.speed if sized and sized.verdict.can_start else None
     return FileWords(
         size=_size(file, language),
         fit=_fit(file, language),
         spare=spare_words(sized.verdict, language) if sized else "",
         sentence=verdict_sentence(sized.verdict, language) if sized else "",
-        decode=rate_band(sized.speed.decode_tps, language) if sized else "",
-        waits=_limit(sized.speed.decode_tps, language) if sized else "",
+        decode=rate_band(speed.decode_tps, language) if speed else "",
+        waits=_limit(speed.decode_tps, language) if speed else "",
         quality=_quality(file, language),
         download=_download(file, language),
-        details=_details(sized.speed, language) if sized else "",
+        details=_details(speed, language) if speed else "",
         note=_note(file, language),
     )
 
@@ -55,9 +56,9 @@ def planned_words(file: OfferedFile, planned: PlannedFile, language: Language) -
         fit=fit_word(plan.fit, language),
         spare=spare_words(plan_verdict(plan), language),
         sentence=headline(plan, language),
-        decode=rate_band(speed.decode_tps, language),
-        waits=_limit(speed.decode_tps, language),
-        details=_details(speed, language),
+        decode=rate_band(speed.decode_tps, language) if plan.can_start else "",
+        waits=_limit(speed.decode_tps, language) if plan.can_start else "",
+        details=_details(speed, language) if plan.can_start else "",
         reasons=reasons,
     )
 

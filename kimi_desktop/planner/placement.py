@@ -16,7 +16,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.candidates import Candidate, Site
 from kimi_desktop.planner.choose import Chooser
 from kimi_desktop.planner.explain import explain
-from kimi_desktop.planner.fixed import FixedChooser, is_fixed
+from kimi_desktop.planner.fixed import FixedChooser
 from kimi_desktop.planner.hardware import shares_memory, with_own_memory
 from kimi_desktop.planner.host_settings import load_mode_for, numa_for, threads_for
 from kimi_desktop.planner.memory import forecast
@@ -126,7 +126,7 @@ class _Search:
         self.reserve = reserve
         prompts = rule if isinstance(rule, ForecastRule) else speed_rule(shape, machine)
         self.site = Site(shape, machine, reserve, rule, prompts, wishes.uses_gpus)
-        chooser = FixedChooser if is_fixed(wishes) else Chooser
+        chooser = FixedChooser if wishes.fixes_layers else Chooser
         self.chooser = chooser(self.site, wishes)
 
     def run(self) -> Plan:
@@ -140,7 +140,7 @@ class _Search:
     @property
     def _least_share(self) -> float:
         """What has to stay free of every device: what the user fixed may cost the reserve."""
-        return 0.0 if is_fixed(self.wishes) else self.reserve
+        return 0.0 if self.wishes.fixes_layers else self.reserve
 
     def _accepts(self, candidate: Candidate) -> bool:
         share = self._least_share
@@ -213,7 +213,7 @@ class _Search:
 
     def _plan(self, candidate: Candidate, memory: LoadForecast) -> Plan:
         placement, gpus = candidate.placement, candidate.gpus
-        wished = is_fixed(self.wishes)
+        wished = self.wishes.fixes_layers
         if not gpus and placement.repack and self._excess(memory, -1, self.reserve) > 0:
             # Rearranged weights are no pages of the file any more: the system cannot let go of
             # them, and a tied output would be there twice.

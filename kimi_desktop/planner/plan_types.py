@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kimi_desktop.base.errors import Param
@@ -74,6 +74,17 @@ class Wishes:
     uses_gpus: bool = True
     """False: the engine was built without GPU support."""
 
+    @property
+    def fixes_layers(self) -> bool:
+        """A part of the placement is the user's: layers, experts or shares of the GPUs."""
+        named = (self.n_gpu_layers, self.n_cpu_moe, self.tensor_split)
+        return any(wish is not None for wish in named)
+
+    @property
+    def without_layers(self) -> Wishes:
+        """The same with the placement left to the planner."""
+        return replace(self, n_gpu_layers=None, n_cpu_moe=None, tensor_split=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -93,6 +104,8 @@ class Remedy(StrEnum):
     FREE_VRAM = "free_vram"
     FREE_RAM = "free_ram"
     MORE_RAM = "more_ram"
+    QUANTIZATION_AUTO = "quantization_auto"
+    """The same, once the layers are left to the planner."""
     AUTO = "auto"
     """Leave the layers to the planner."""
     SPREAD = "spread"
@@ -194,6 +207,11 @@ class Plan:
     """A prompt and an answer, by which the search compared; None where nothing was."""
     alternatives: tuple[Alternative, ...] = ()
     """The nearest first."""
+
+    @property
+    def can_start(self) -> bool:
+        """An engine would load it; else no speed is forecast."""
+        return self.fit is not Fit.DOES_NOT_FIT
 
     @property
     def fits(self) -> bool:

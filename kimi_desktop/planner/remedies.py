@@ -90,8 +90,8 @@ def _other_settings(
 ) -> Iterator[Alternative]:
     short = sum(size for _, size in _short(plan))
     cache = sum(row.kv_bytes for row in plan.forecast.devices)
-    if wishes.n_gpu_layers is not None or wishes.n_cpu_moe is not None:
-        other = dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None)
+    if wishes.fixes_layers:
+        other = wishes.without_layers
         if (auto := again(other)).fits:
             yield Alternative(Remedy.AUTO, {}, auto.seconds_per_token, other)
     kind = plan.placement.cache_type_k
@@ -141,7 +141,9 @@ def _quantizations(
 ) -> Iterator[Alternative]:
     """Smaller ones that fit: those whose header was read, then the others, the largest first."""
     here = sum(row.weights_bytes for row in plan.forecast.devices)
-    other = dataclasses.replace(wishes, n_gpu_layers=None, n_cpu_moe=None)
+    auto = wishes.without_layers
+    tries = [(Remedy.QUANTIZATION, wishes)]
+    tries += [(Remedy.QUANTIZATION_AUTO, auto)] if wishes.fixes_layers else []
     count = 0
     for sibling in sorted(
         siblings, key=lambda each: (each.shape is None, -each.size_bytes, each.name)
@@ -155,11 +157,13 @@ def _quantizations(
             "size": format_file_size(sibling.size_bytes),
             "size_gib": format_gib(sibling.size_bytes),
         }
-        smaller = again(other, sibling.shape or resized(shape, sibling.name, sibling.size_bytes))
-        if smaller.fits:
-            count += 1
-            seconds = smaller.seconds_per_token
-            yield Alternative(Remedy.QUANTIZATION, params, seconds, other, sibling.key)
+        known = sibling.shape or resized(shape, sibling.name, sibling.size_bytes)
+        for remedy, other in tries:
+            if (smaller := again(other, known)).fits:
+                count += 1
+                seconds = smaller.seconds_per_token
+                yield Alternative(remedy, params, seconds, other, sibling.key)
+                break
 
 
 def _more_ram(

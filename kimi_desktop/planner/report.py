@@ -176,7 +176,7 @@ def plan_object(
         "experts_in_ram": list(plan.experts_in_ram),
         "gpus": list(plan.gpus),
         "devices": [device_object(row) for row in plan.forecast.devices],
-        "speed": None if speed is None else speed_object(speed),
+        "speed": speed_object(speed) if speed is not None and plan.can_start else None,
         "sentences": [sentence(decision, language) for decision in plan.decisions],
         "missing": [sentence(decision, language) for decision in plan.missing],
         "alternatives": [
@@ -200,10 +200,10 @@ def plan_lines(
         machine: what it is for.
         language: of the sentences.
         program: what stands before the flags: program, ``-m`` and the model.
-        speed: how fast it will be.
+        speed: how fast it will be; a plan that cannot start has none.
     """
     lines = [headline(plan, language), ""]
-    if speed is not None:
+    if speed is not None and plan.can_start:
         lines += [*speed_sentences(speed, language), ""]
     lines += devices_table(plan.forecast.devices, language)
     lines.append("")

@@ -26,6 +26,11 @@ class FitVerdict:
     """What the GPUs lack together, each for itself."""
 
     @property
+    def can_start(self) -> bool:
+        """An engine would load it; else no speed is told."""
+        return self.fit is not Fit.DOES_NOT_FIT
+
+    @property
     def fits(self) -> bool:
         """All of it is in memory."""
         return self.fit not in (Fit.DISK_BOUND, Fit.DOES_NOT_FIT)

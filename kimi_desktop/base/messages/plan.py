@@ -39,6 +39,10 @@ TEXTS: dict[str, Text] = {
         "Speeds are corrected by answers measured on this machine: {runs}.",
         "速度已按本机的实测回答校正：{runs} 次。",
     ),
+    "plan.cannot_start": Text(
+        "{name} does not fit as planned: no engine would start it here.",
+        "按此规划，{name} 放不下：引擎无法在此启动。",
+    ),
     # by size alone
     "plan.estimate": Text(
         "An estimate by the size of the file, since its header could not be read. {why}",
@@ -347,6 +351,10 @@ TEXTS: dict[str, Text] = {
     "plan.remedy.quantization": Text(
         "{name} ({size}, {size_gib})", "改用 {name}（{size}，{size_gib}）"
     ),
+    "plan.remedy.quantization_auto": Text(
+        "{name} ({size}, {size_gib}) with the layers left to the planner",
+        "改用 {name}（{size}，{size_gib}），并由规划器分配各层",
+    ),
     "plan.remedy.context": Text("a context of {context}", "把上下文缩短到 {context}"),
     "plan.remedy.cache_type": Text("a KV cache of {type}", "KV 缓存使用 {type}"),
     "plan.remedy.profile": Text(
@@ -369,6 +377,13 @@ TEXTS: dict[str, Text] = {
         "{size} to read and store ({size_gib} in memory)", "文件 {size}（占内存 {size_gib}）"
     ),
     "plan.change.quantization.offer": Text(
+        "not downloaded yet: {size} ({size_gib} in memory)", "尚未下载：{size}（占内存 {size_gib}）"
+    ),
+    "plan.change.quantization_auto": Text("{name}, placed by the planner", "{name}，由规划器分配"),
+    "plan.change.quantization_auto.detail": Text(
+        "{size} to read and store ({size_gib} in memory)", "文件 {size}（占内存 {size_gib}）"
+    ),
+    "plan.change.quantization_auto.offer": Text(
         "not downloaded yet: {size} ({size_gib} in memory)", "尚未下载：{size}（占内存 {size_gib}）"
     ),
     "plan.change.context": Text("Context {context}", "上下文 {context}"),

@@ -180,6 +180,14 @@ TEXTS: dict[str, Text] = {
         "{sentence} {rate}, planned with the header of the file.",
         "{sentence}{rate}（按文件头规划）。",
     ),
+    "preflight.verdict_short": Text(
+        "{sentence} Estimated from the size.",
+        "{sentence}（按文件大小估算）。",
+    ),
+    "preflight.planned_short": Text(
+        "{sentence} Planned with the header of the file.",
+        "{sentence}（按文件头规划）。",
+    ),
     "preflight.verdict_poor.next": Text(
         "A smaller quantization may fit. It can be fetched all the same, for another computer.",
         "更小的量化版本也许放得下；也可以先下载，留给其他机器使用。",

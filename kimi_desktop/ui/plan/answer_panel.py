@@ -71,6 +71,7 @@ class AnswerPanel(QWidget):
         self.changes = ChangeList()
         self.devices = DeviceList()
         self.speed = SpeedView()
+        self._under_speed = Divider()
         self._command_title = Heading()
         self.command = CommandView()
         self.no_command = Label(tone="bad", wrap=True)
@@ -158,7 +159,7 @@ class AnswerPanel(QWidget):
         forecast.addSpacing(2)
         forecast.addWidget(Divider())
         forecast.addWidget(self.speed)
-        forecast.addWidget(Divider())
+        forecast.addWidget(self._under_speed)
         what_if = QVBoxLayout(self._what_if)
         what_if.setContentsMargins(0, 0, 0, 0)
         what_if.setSpacing(8)
@@ -199,6 +200,8 @@ class AnswerPanel(QWidget):
         self.changes_title.setVisible(bool(words.remedies))
         self.devices.show_devices(priced.plan.forecast.devices)
         self.speed.show_speed(priced, words)
+        for widget in (self.speed, self._under_speed):
+            widget.setVisible(priced.plan.can_start)
         self.reasons.show_reasons(words.reasons if words.missing else words.reasons[1:])
 
     def _show_none(self, error: KimiError | None) -> None:

@@ -162,13 +162,15 @@ class Planning(QObject):
         wishes = remedy.wishes
         if model is None or wishes is None:
             return
-        if wishes.n_gpu_layers is None and wishes.n_cpu_moe is None:
+        if not wishes.fixes_layers:
             self._take(model, self._family, PlanChoices(wishes))
             self._keep_soon()
             return
         operation = self._bridge.services.plans.find(model, wishes)
         report = self._bridge.navigation.report
-        self._bridge.watch(operation, self._on_arranged, report, owner=self)
+        self._bridge.watch(
+            operation, partial(self._on_arranged, self.model, model), report, owner=self
+        )
 
     def refresh(self) -> None:
         """Machine or engine are others: everything is priced again."""
@@ -275,10 +277,12 @@ class Planning(QObject):
             self._fallback = self._bridge.services.engine.settings_for(model)
             self.changed.emit()
 
-    def _on_arranged(self, priced: PricedLoad) -> None:
+    def _on_arranged(self, asked: LocalModel | None, model: LocalModel, priced: PricedLoad) -> None:
         """Layers as the user wanted them, with one more change that makes them fit."""
-        if self.model is not None and priced.settings.model_path == self.model.path:
-            self._choose(dataclasses.replace(self.choices, settings=priced.settings))
+        if self.model is asked:
+            choices = dataclasses.replace(self.choices, settings=priced.settings)
+            self._take(model, self._family, choices)
+            self._keep_soon()
 
     def _find_help(self) -> None:
         model, priced = self.model, self.priced

@@ -264,6 +264,7 @@ def test_too_much_is_said_drawn_and_can_be_started_all_the_same(page, bridge, qt
     qtbot.mouseClick(page.answer.anyway, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(page.answer.start, Qt.MouseButton.LeftButton)
     assert started == [page.planning.settings]
+    assert page.answer.speed.isHidden()  # nothing that cannot start is fast or slow
 
 
 def test_a_way_out_of_a_users_own_plan_is_one_press(page, qtbot):

@@ -15,7 +15,7 @@ from kimi_desktop.base.messages import Language
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan, forecast_on
-from kimi_desktop.planner.plan_types import Fit, Plan, Profile, Wishes
+from kimi_desktop.planner.plan_types import Fit, Plan, Profile, Remedy, Sibling, Wishes
 from kimi_desktop.planner.profiles import RULES
 from kimi_desktop.planner.report import sentence
 from kimi_desktop.planner.types import ModelShape, Placement
@@ -260,3 +260,20 @@ def test_shares_that_name_no_gpu_are_refused(shares: tuple[float, ...]) -> None:
         find_plan(first_blocks("llama-3.1-8b.q4_k_m", 8), workstation(8, 8),
                   Wishes(tensor_split=shares))  # fmt: skip
     assert caught.value.code is ErrorCode.PLAN_BAD_WISH
+
+
+def test_a_quantization_that_helps_says_whether_the_layers_stay() -> None:
+    """Kimi K2.6 with all its experts on one card: no quantization does, the planner's layers do."""
+    shape = shape_of(model_facts("kimi-k2.6.q4_x"))
+    smaller = Sibling("Q2_K", 373 * GB, shape_of(model_facts("kimi-k2.6.q2_k")), "q2")
+    own = Wishes(n_gpu_layers=62, n_cpu_moe=0, context=32_768)
+    plan = find_plan(shape, workstation(32), own, siblings=[smaller])
+    assert not plan.can_start
+    remedies = {each.remedy: each for each in plan.alternatives}
+    assert Remedy.QUANTIZATION not in remedies
+    auto = remedies[Remedy.QUANTIZATION_AUTO]
+    assert auto.wishes == dataclasses.replace(own, n_gpu_layers=None, n_cpu_moe=None)
+    site = workstation(*[48] * 8)
+    plan = find_plan(shape, site, own, siblings=[smaller])
+    remedies = {each.remedy: each for each in plan.alternatives}
+    assert remedies[Remedy.QUANTIZATION].wishes == own
