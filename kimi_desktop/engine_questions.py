@@ -85,9 +85,14 @@ def check_lines(check: ExactCheck | None, refused: str, language: Language) -> l
     """One sentence about what the engine says beside the forecast; ``refused`` is why not."""
     if check is None:
         return [message(refused, language)]
-    key = "plan.check.agrees" if check.agrees else "plan.check.differs"
+    if not check.largest_difference_bytes:
+        return [message("plan.check.same", language, build=check.build)]
+    key = "agrees" if check.agrees else "more" if check.engine_takes_more else "less"
+    gpu = check.difference_device.partition(":")[2]
+    device = f"GPU {gpu}" if gpu else message("plan.device.ram", language)
     difference = format_gib(check.largest_difference_bytes)
-    return [message(key, language, build=check.build, difference=difference)]
+    params = {"build": check.build, "difference": difference, "device": device}
+    return [message(f"plan.check.{key}", language, **params)]
 
 
 def check_object(check: ExactCheck | None) -> dict[str, Any] | None:
@@ -98,5 +103,7 @@ def check_object(check: ExactCheck | None) -> dict[str, Any] | None:
         "build": check.build,
         "agrees": check.agrees,
         "largest_difference": check.largest_difference_bytes,
+        "difference_device": check.difference_device,
+        "engine_takes_more": check.engine_takes_more,
         "devices": [device_object(row) for row in check.devices],
     }

@@ -27,7 +27,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine, Holds
 from kimi_desktop.models.choose import choose_model, names_of
 from kimi_desktop.models.header_copy import HeaderCopy, copy_file_header
-from kimi_desktop.models.library import Library, find_named
+from kimi_desktop.models.library import Library, existing_path, find_named
 from kimi_desktop.models.references import (
     RepoReference,
     parse_reference,
@@ -102,7 +102,7 @@ class Finder:
             for model in self._local
             if model.format is ModelFormat.GGUF and text.casefold() in names_of(model)
         ]
-        if exact and not Path(text).exists():
+        if exact and existing_path(text) is None:
             return self._of_local(choose_model(exact, text))
         if _is_path(text):
             return self._of_file(_existing(text))
@@ -120,7 +120,9 @@ class Finder:
         except ModelError as error:
             if error.code not in (ErrorCode.MODEL_UNKNOWN, ErrorCode.NO_MODEL):
                 raise
-        near = ", ".join(self._nearest(text)) or "–"
+        near = ", ".join(self._nearest(text))
+        if not near:
+            raise ModelError(ErrorCode.MODEL_LIKE_NONE, {"name": text[:200]})
         raise ModelError(ErrorCode.MODEL_UNKNOWN_ANYWHERE, {"name": text[:200], "near": near})
 
     # files of this computer
@@ -366,20 +368,16 @@ def tell_asking(text: str, language: Language) -> None:
 
 def _is_path(text: str) -> bool:
     """Something of the file system: it exists, or is written like nothing else."""
-    path = Path(text).expanduser()
-    try:
-        if path.exists():
-            return True
-    except OSError:
-        return False
+    if existing_path(text) is not None:
+        return True
     written = text.startswith((".", "~", *_SEPARATORS)) or "\\" in text
     return "://" not in text and (written or text.casefold().endswith(".gguf"))
 
 
 def _existing(text: str) -> Path:
-    path = Path(text).expanduser()
-    if not path.exists():
-        raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": text})
+    path = existing_path(text)
+    if path is None:
+        raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": text[:200]})
     return path
 
 
@@ -396,7 +394,7 @@ def _only(rows: Sequence[LocalModel], folder: Path) -> LocalModel:
         names = ", ".join(sorted(row.path.name for row in ready))
         raise ModelError(ErrorCode.MODEL_AMBIGUOUS, {"name": str(folder), "names": names})
     problem = next((row.problem for row in rows if row.problem), None)
-    raise problem or ModelError(ErrorCode.MODEL_NONE_IN_FOLDER, {"path": str(folder)})
+    raise problem or ModelError(ErrorCode.MODEL_NONE_IN_FOLDER, {"path": str(folder.absolute())})
 
 
 def _siblings_of(model: CatalogueModel, *, but: str = "") -> tuple[Sibling, ...]:

@@ -94,16 +94,18 @@ def compare(
     places[str(HOST)] = len(forecast.devices) - 1
     by_place = {places[name]: sizes for name, sizes in answer.items()}
     rows: list[DeviceMemory] = []
-    largest = 0
+    largest, device = 0, ""  # what the engine takes more, or less
     for place, row in enumerate(forecast.devices):
         sizes = by_place.get(place, (0, 0, 0))
         ours = (row.weights_bytes, row.kv_bytes, row.compute_bytes or 0)
-        largest = max(largest, *(abs(a - b) for a, b in zip(sizes, ours, strict=True)))
+        for size, expected in zip(sizes, ours, strict=True):
+            if abs(size - expected) > abs(largest):
+                largest, device = size - expected, row.device
         weights, cache, compute = sizes
         rows.append(
             dataclasses.replace(row, weights_bytes=weights, kv_bytes=cache, compute_bytes=compute)
         )
-    return ExactCheck(tuple(rows), largest, build)
+    return ExactCheck(tuple(rows), abs(largest), build, device, largest > 0)
 
 
 def is_cuda(gpu: Gpu) -> bool:

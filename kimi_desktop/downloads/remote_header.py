@@ -11,10 +11,14 @@ import http.client
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads.hubs.addresses import origin_of
+from kimi_desktop.downloads.hubs.limits import wait_s
 from kimi_desktop.downloads.line import RangeAnswer, open_range
 from kimi_desktop.downloads.transport import certificate_problem
 from kimi_desktop.models.gguf import GgufHeader, read_header
 
+_WAITING = ("RateLimit", "Retry-After", "Date")
+USUAL_WAIT_S = 60.0
+"""Where a server that is asked too often names no time."""
 HEAD_BYTES = 64 * 1024
 STREAM_BYTES = 32 * 2**20
 """Asked for at once after the head; far more than any header, and given up early."""
@@ -167,9 +171,17 @@ def _check(answer: RangeAnswer, url: str, host: str) -> None:
     if answer.status == 404:
         params = {"host": host, "repo": host, "file": url.partition("?")[0]}
         raise DownloadError(ErrorCode.DOWNLOAD_NOT_FOUND, params)
+    wait = wait_s({name: answer.headers.get(name, "") for name in _WAITING})
+    if answer.status == 429 or (answer.status == 503 and wait):
+        params = {"host": host, "wait_s": f"{wait or USUAL_WAIT_S:.0f}"}
+        raise DownloadError(ErrorCode.HUB_BUSY, params)
     if answer.status not in (200, 206):
-        params = {"host": host, "detail": f"HTTP {answer.status}"}
-        raise DownloadError(ErrorCode.DOWNLOAD_REFUSED, params)
+        code = ErrorCode.DOWNLOAD_REFUSED
+        if answer.status >= 500:
+            code = ErrorCode.HUB_TROUBLE
+        elif answer.status == 416:  # it has the file, and not this part of it
+            code = ErrorCode.DOWNLOAD_BROKEN
+        raise DownloadError(code, {"host": host, "detail": f"HTTP {answer.status}"})
     if "html" in answer.headers.get("Content-Type", ""):
         raise DownloadError(ErrorCode.DOWNLOAD_PORTAL, {"host": host})
 

@@ -398,7 +398,7 @@ class _Reader:
         if count > most:
             self._fail(ErrorCode.MODEL_BAD_HEADER, field, count, back=8)
         if count * item_bytes > self._limit - self._at:
-            self._cut(field)
+            self._cut(field, back=8)
         return count
 
     def _length(self, field: str, most: int) -> int:
@@ -406,7 +406,7 @@ class _Reader:
         if length > most:
             self._fail(ErrorCode.MODEL_BAD_HEADER, field, length, back=8)
         if length > self._limit - self._at:
-            self._cut(field)
+            self._cut(field, back=8)
         return length
 
     def _bytes(self, field: str, most: int) -> bytes:
@@ -436,9 +436,9 @@ class _Reader:
         if len(self._window) < length:  # the file shrank while it was read
             self._cut(field)
 
-    def _cut(self, field: str) -> NoReturn:
+    def _cut(self, field: str, *, back: int = 0) -> NoReturn:
         code = ErrorCode.MODEL_CUT if self._size <= MAX_HEADER_BYTES else ErrorCode.MODEL_BAD_HEADER
-        self._fail(code, field, f"> {self._limit - self._at} bytes")
+        self._fail(code, field, f"> {self._limit - self._at} bytes", back=back)
 
     def _fail(self, code: ErrorCode, field: str, value: str | int, *, back: int = 0) -> NoReturn:
         raise ModelError(

@@ -20,7 +20,7 @@ from kimi_desktop.models.files import FoundCheckpoint, FoundFile, FoundSet, find
 from kimi_desktop.models.gguf import GgufHeader, read_file
 from kimi_desktop.models.hash_record import HashReader
 from kimi_desktop.models.starter import STARTER_BYTES, STARTER_FILE
-from kimi_desktop.models.types import LocalModel, ModelFacts, ModelState
+from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFacts, ModelState
 
 Found = FoundSet | FoundCheckpoint
 
@@ -148,12 +148,40 @@ def find_named(models: Sequence[LocalModel], wanted: str, library: Library) -> L
     Raises:
         ModelError: there is none, several fit, or the file is broken.
     """
-    path = Path(wanted).expanduser()
-    if not path.is_file():
+    path = existing_path(wanted)
+    if path is None or path.is_dir():
         return choose_model(models, wanted)
     beside = library.scan((path.absolute().parent,), depth=0)
     known = {model.id for model in models}
-    return choose_model((*models, *(row for row in beside if row.id not in known)), str(path))
+    rows = (*models, *(row for row in beside if row.id not in known))
+    whole = next((row for row in rows if path.absolute() in row.files), None)
+    if whole is None:
+        raise _no_model(path)
+    if whole.state is ModelState.COMPANION:
+        without = whole.companion is CompanionKind.VOCABULARY
+        code = ErrorCode.MODEL_NO_WEIGHTS if without else ErrorCode.MODEL_COMPANION
+        raise ModelError(code, {"path": str(path)})
+    return choose_model(rows, whole.id)
+
+
+def existing_path(text: str) -> Path | None:
+    """The file or folder that a text names; None when there is none, or no name is so long."""
+    try:
+        path = Path(text).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, no home, a zero byte
+        return None
+
+
+def _no_model(path: Path) -> ModelError:
+    """What a file is that no scan takes for a model."""
+    if not path.is_file():  # a pipe, a device: to read it may never end
+        return ModelError(ErrorCode.MODEL_NOT_GGUF, {"path": str(path)})
+    try:
+        read_file(path)
+    except ModelError as error:
+        return error
+    return ModelError(ErrorCode.MODEL_NO_SUFFIX, {"path": str(path)})
 
 
 def _says(model: LocalModel | None, *codes: ErrorCode) -> bool:

@@ -73,13 +73,13 @@ def check_wishes(shape: ModelShape, wishes: Wishes) -> None:
     """
     geometry = shape.geometry
     check_context(wishes.context)
-    check_range("slots", wishes.n_parallel, 1, MOST_SLOTS)
-    check_range("batch", wishes.n_batch, 1, MOST_BATCH)
-    check_range("ubatch", wishes.n_ubatch, 1, MOST_BATCH)
-    check_range("threads", wishes.n_threads, 1, MOST_THREADS)
+    check_range("-np", wishes.n_parallel, 1, MOST_SLOTS)
+    check_range("-b", wishes.n_batch, 1, MOST_BATCH)
+    check_range("-ub", wishes.n_ubatch, 1, MOST_BATCH)
+    check_range("-t", wishes.n_threads, 1, MOST_THREADS)
     if wishes.n_gpu_layers != ALL_LAYERS:
-        _layers("gpu_layers", wishes.n_gpu_layers, geometry.n_layer + 1)
-    _layers("cpu_moe", wishes.n_cpu_moe, geometry.n_layer)
+        _layers("--ngl", wishes.n_gpu_layers, geometry.n_layer + 1)
+    _layers("--n-cpu-moe", wishes.n_cpu_moe, geometry.n_layer)
     if wishes.cache_type is not None:
         if wishes.cache_type not in CACHE_TYPES:
             params: dict[str, Param] = {"type": wishes.cache_type, "types": ", ".join(CACHE_TYPES)}
@@ -111,7 +111,7 @@ def check_context(context: int | None) -> None:
     Raises:
         PlanError: PLAN_BAD_WISH.
     """
-    check_range("context", context, 1, MOST_CONTEXT)
+    check_range("--ctx", context, 1, MOST_CONTEXT)
 
 
 def cache_type_fits(shape: ModelShape, cache_type: str) -> bool:

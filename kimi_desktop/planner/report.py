@@ -123,7 +123,10 @@ def speed_sentences(speed: SpeedForecast, language: Language) -> list[str]:
 
 def sentence(decision: Decision, language: Language) -> str:
     """A decision in words."""
-    return message(f"plan.{decision.key}", language, **decision.params)
+    params = dict(decision.params)
+    if params.get("device") == "RAM":
+        params["device"] = message("plan.device.ram", language)
+    return message(f"plan.{decision.key}", language, **params)
 
 
 def remedy_words(alternative: Alternative, language: Language) -> str:
@@ -255,7 +258,9 @@ def devices_table(rows: Sequence[DeviceMemory], language: Language) -> list[str]
     heads = [message(f"plan.column.{name}", language) for name in ("device", *PARTS)]
     cells = [heads]
     for row in rows:
-        name = row.name if row.device == "host" else f"{device_label(row.device)} {row.name}"
+        name = f"{device_label(row.device)} {row.name}"
+        if row.device == "host":
+            name = message("plan.device.ram", language)
         cells.append([name, *(format_gib(size, unit=False) for size in _sizes(row))])
     widths = [max(display_width(line[at]) for line in cells) for at in range(len(heads))]
     return [

@@ -126,6 +126,10 @@ class ExactCheck:
     """Between forecast and engine, of any buffer of any device; never negative."""
     build: str
     """"llama.cpp b11549"."""
+    difference_device: str = ""
+    """Where that is: "gpu:0", "host"; "" when there is none."""
+    engine_takes_more: bool = False
+    """There the engine takes more than was forecast."""
 
     @property
     def agrees(self) -> bool:

@@ -199,12 +199,12 @@ def check_wishes(
     Raises:
         PlanError: PLAN_BAD_WISH names the wish, its value and its range.
     """
-    check_range("context", wishes.context, 1, MOST_CONTEXT)
-    check_range("users", wishes.users, 1, MOST_USERS)
-    check_range("tensor parallel", tensor, 1, MOST_GPUS)
-    check_range("pipeline parallel", pipeline, 1, MOST_GPUS)
-    check_range("sequences", wishes.n_sequences, 1, MOST_USERS)
-    check_range("batched tokens", wishes.n_batched_tokens, 1, MOST_CONTEXT)
+    check_range("--ctx", wishes.context, 1, MOST_CONTEXT)
+    check_range("--users", wishes.users, 1, MOST_USERS)
+    check_range("--tp", tensor, 1, MOST_GPUS)
+    check_range("--pp", pipeline, 1, MOST_GPUS)
+    check_range("--max-num-seqs", wishes.n_sequences, 1, MOST_USERS)
+    check_range("--max-num-batched-tokens", wishes.n_batched_tokens, 1, MOST_CONTEXT)
     share = wishes.memory_share
     if share is not None and not 0 < share <= 1:
         limits: dict[str, Param] = {"least": "0.01", "most": "1"}

@@ -354,7 +354,7 @@ def test_an_address_of_no_hub(finder: Finder, text: str) -> None:
         ("kimi-k26", "kimi-k2.6"),
         ("kimi-k2.6:UD-Q2_XL", "UD-Q2_K_XL"),
         ("kimmi linear 48b", "kimi-linear-48b"),
-        ("nothing like it at all", "–"),
+        ("nothing like it at all", "“owner/name”"),
     ],
 )
 def test_a_slip_of_the_pen_gets_the_nearest_names(finder: Finder, text: str, near: str) -> None:

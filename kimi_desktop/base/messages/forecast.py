@@ -143,7 +143,7 @@ TEXTS: dict[str, Text] = {
     "forecast.tier": Text("{head}: {reach}.", "{head}：{reach}。"),
     "forecast.tier.speed": Text(
         "{model}: {low} to {high}, waiting for {waits}.",
-        "{model}：{low} 到 {high}，瓶颈是{waits}。",
+        "{model}：{low} 到 {high}，瓶颈：{waits}。",
     ),
     "forecast.tier.detail": Text("{speed} {rows}", "{speed}{rows}"),
     "forecast.vram.one": Text("{vram} of VRAM", "{vram} 显存"),

@@ -88,7 +88,7 @@ TEXTS: dict[str, Text] = {
         "可能需要更新版本的 Kimi Desktop，或该文件是为其他程序制作的。",
     ),
     "models.part_missing": Text(
-        "The set {path} is not complete: {missing} of {total} parts are missing ({which}).",
+        "The set {path} is not complete: it lacks {missing} of its {total} parts ({which}).",
         "分卷模型 {path} 不完整：共 {total} 个分卷，缺少 {missing} 个（{which}）。",
     ),
     "models.part_missing.next": Text(
@@ -127,6 +127,22 @@ TEXTS: dict[str, Text] = {
     "models.companion.next": Text(
         "Name the model’s own file.",
         "请指定模型本身的文件。",
+    ),
+    "models.no_weights": Text(
+        "{path} holds no weights: it is a vocabulary, or a header alone.",
+        "{path} 不含权重：它只是词表或文件头。",
+    ),
+    "models.no_weights.next": Text(
+        "Name the file with the weights.",
+        "请指定包含权重的文件。",
+    ),
+    "models.no_suffix": Text(
+        "{path} is a GGUF file, but its name does not end in .gguf.",
+        "{path} 是 GGUF 文件，但文件名不以 .gguf 结尾。",
+    ),
+    "models.no_suffix.next": Text(
+        "Give it that ending; engines look for it too.",
+        "请加上该后缀；推理引擎也需要它。",
     ),
     "models.needs_server": Text(
         "{name} is a Hugging Face folder: llama.cpp cannot load it, vLLM and SGLang can.",
@@ -248,6 +264,14 @@ TEXTS: dict[str, Text] = {
     "models.unknown_anywhere.next": Text(
         "Nearest: {near}. Any other model of a hub is named “owner/name”.",
         "最接近的：{near}。模型平台上的其他模型请写作“所有者/名称”。",
+    ),
+    "models.like_none": Text(
+        "Neither this computer nor the catalogue has a model called “{name}”, or anything like it.",
+        "本机和目录中都没有名为“{name}”的模型，也没有相近的名称。",
+    ),
+    "models.like_none.next": Text(
+        "Name a file, a model of the catalogue (“kimi-k2.6”) or a repository (“owner/name”).",
+        "请指定文件、目录中的模型（如“kimi-k2.6”）或仓库（“所有者/名称”）。",
     ),
     "models.none_in_folder": Text(
         "There is no GGUF model in {path}.",

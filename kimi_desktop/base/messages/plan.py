@@ -72,28 +72,36 @@ TEXTS: dict[str, Text] = {
     # speed
     "plan.speed.decode": Text(
         "Answers: {low} to {high}, waiting for {waits}",
-        "生成：{low} 到 {high}，瓶颈是{waits}",
+        "生成：{low} 到 {high}，瓶颈：{waits}",
     ),
     "plan.speed.prefill": Text(
         "Reading a prompt of {prompt} tokens: {low} to {high}, waiting for {waits}",
-        "处理 {prompt} 词元的提示词：{low} 到 {high}，瓶颈是{waits}",
+        "处理 {prompt} 词元的提示词：{low} 到 {high}，瓶颈：{waits}",
     ),
     "plan.speed.first_token": Text(
         "First token after a prompt of {prompt} tokens: {low} to {high}, waiting for {waits}",
-        "{prompt} 词元提示词的首字延迟：{low} 到 {high}，瓶颈是{waits}",
+        "{prompt} 词元提示词的首字延迟：{low} 到 {high}，瓶颈：{waits}",
     ),
     "plan.speed.load": Text(
         "Loading: {low} to {high}, waiting for {waits}",
-        "加载：{low} 到 {high}，瓶颈是{waits}",
+        "加载：{low} 到 {high}，瓶颈：{waits}",
     ),
     # the engine's own word
     "plan.check.agrees": Text(
         "Checked by the engine: {build} would allocate the same, to {difference}.",
         "已由引擎校验：{build} 的实际分配与预测相差不超过 {difference}。",
     ),
-    "plan.check.differs": Text(
-        "Checked by the engine: {build} would allocate otherwise, by up to {difference}.",
-        "已由引擎校验：{build} 的实际分配与预测最多相差 {difference}。",
+    "plan.check.same": Text(
+        "Checked by the engine: {build} would allocate exactly the same.",
+        "已由引擎校验：{build} 的实际分配与预测完全一致。",
+    ),
+    "plan.check.more": Text(
+        "Checked by the engine: {build} would allocate up to {difference} more, on {device}.",
+        "已由引擎校验：{build} 在{device}上的实际分配最多多出 {difference}。",
+    ),
+    "plan.check.less": Text(
+        "Checked by the engine: {build} would allocate up to {difference} less, on {device}.",
+        "已由引擎校验：{build} 在{device}上的实际分配最多少 {difference}。",
     ),
     "plan.check.no_header": Text(
         "Not checked by the engine: it needs the header of the file, which could not be read.",
@@ -110,6 +118,7 @@ TEXTS: dict[str, Text] = {
     "plan.profile.long_context": Text("Long context", "长上下文"),
     "plan.profile.fastest": Text("Fastest", "最快"),
     # the table, in GiB
+    "plan.device.ram": Text("RAM", "内存"),
     "plan.column.device": Text("Device (GiB)", "设备（GiB）"),
     "plan.column.weights": Text("Weights", "权重"),
     "plan.column.kv": Text("KV", "KV"),

@@ -184,8 +184,8 @@ def test_a_private_repository_is_planned_with_the_users_token(
     [
         (["kimi-k26"], 1, "kimi-k2.6"),
         (["kimi-k2.6:UD-Q9"], 1, "UD-Q2_K_XL"),
-        (["kimi-k2.6", "--ctx", "0"], 1, "context 0"),
-        (["kimi-k2.6", "--ctx", "-5"], 1, "context -5"),
+        (["kimi-k2.6", "--ctx", "0"], 1, "--ctx 0"),
+        (["kimi-k2.6", "--ctx", "-5"], 1, "--ctx -5"),
         (["kimi-k2.6:UD-Q4_K_XL", "--ngl", "500"], 1, "62"),
         (["kimi-k2.6:UD-Q4_K_XL", "--n-cpu-moe", "62"], 1, "61"),
         (["./none.gguf"], 1, "./none.gguf"),
@@ -205,6 +205,25 @@ def test_bad_input_gets_one_sentence(
     assert words in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+def test_a_failure_is_an_object_for_other_programs(
+    paths: AppPaths, nobody: str, tmp_path: Path
+) -> None:
+    machine = str(machine_file(tmp_path))
+    done = run(paths, nobody, "kimi-k2.6:UD-Q9", "--machine", machine, "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["error"] == "models.no_quantization"
+    assert found["what"] in done.stderr
+    assert found["next"] in done.stderr
+
+
+def test_a_name_that_is_too_long_for_any_file(paths: AppPaths, nobody: str, tmp_path: Path) -> None:
+    done = run(paths, nobody, "a" * 5000, "--machine", str(machine_file(tmp_path)))
+    assert done.returncode == 1
+    assert "anything like it" in done.stderr
+    assert len(done.stderr) < 1000
 
 
 @pytest.mark.parametrize(
@@ -257,9 +276,9 @@ def test_a_hugging_face_folder_is_planned_for_vllm(
     assert "Kimi K2.6 does not fit" in asked.stderr
     assert (found["fits"], found["problem"]) == (False, "too_few_gpus")
     for arguments, words in (
-        (("--users", "0"), "users 0 is not possible"),
-        (("--tp", "0"), "tensor parallel 0 is not possible"),
-        (("--ctx", "0"), "context 0 is not possible"),
+        (("--users", "0"), "--users 0 is not possible"),
+        (("--tp", "0"), "--tp 0 is not possible"),
+        (("--ctx", "0"), "--ctx 0 is not possible"),
     ):
         refused = run(paths, nobody, str(folder), *arguments)
         assert refused.returncode == 1

@@ -152,7 +152,7 @@ def test_a_file_anywhere_can_be_named(profile: AppPaths, tiny_kimi: Path) -> Non
     ("arguments", "code", "words"),
     [
         (["chat", "nothing like it", "--prompt", "hi"], 1, "tiny-kimi"),
-        (["plan", "tiny", "--ctx", "0"], 1, "context 0"),
+        (["plan", "tiny", "--ctx", "0"], 1, "--ctx 0"),
         (["chat", "--no-such-flag"], 2, "--no-such-flag"),
         (["dance"], 2, "dance"),
         (["doctor", "--lang", "fr"], 2, "fr"),

@@ -11,6 +11,8 @@ from kimi_desktop.backends import exact_check
 from kimi_desktop.backends.exact_check import check_exactly, compare, is_cuda
 from kimi_desktop.backends.exact_check_child import read_placement
 from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.messages import Language, message
+from kimi_desktop.engine_questions import check_lines
 from kimi_desktop.planner.types import DeviceMemory, LoadForecast, Placement
 from tests.support.planned_machines import machine
 
@@ -41,8 +43,27 @@ def test_differences_do_not_cancel_out() -> None:
     found = compare({"0": [110 * MIB, 20 * MIB, 1], "-1": [1, 2, 3]}, (1,), FORECAST, "b1")
     assert found.largest_difference_bytes == 100 * MIB
     assert not found.agrees
+    assert (found.difference_device, found.engine_takes_more) == ("gpu:1", True)
     missing = compare({"0": [10 * MIB, 20 * MIB, 30 * MIB]}, (1,), FORECAST, "b1")
     assert missing.largest_difference_bytes == 3
+    assert (missing.difference_device, missing.engine_takes_more) == ("host", False)
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_where_and_by_how_much_the_engine_differs_is_said(language: Language) -> None:
+    ram = message("plan.device.ram", language)
+    same = {"0": [10 * MIB, 20 * MIB, 30 * MIB], "-1": [1, 2, 3]}
+    more = compare({**same, "0": [210 * MIB, 20 * MIB, 30 * MIB]}, (1,), FORECAST, "b1")
+    less = compare(same, (1,), dataclasses.replace(FORECAST, devices=(
+        *FORECAST.devices[:2], row("host", 100 * MIB, 2, 3))), "b1")  # fmt: skip
+    (line,) = check_lines(compare(same, (1,), FORECAST, "b1"), "", language)
+    assert line == message("plan.check.same", language, build="b1")
+    (line,) = check_lines(more, "", language)
+    assert "GPU 1" in line
+    assert "200 MiB" in line
+    (line,) = check_lines(less, "", language)
+    assert ram in line
+    assert "100 MiB" in line
 
 
 def test_a_placement_survives_its_way_to_the_child() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, ModelError
+from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.downloads import remote_header
 from kimi_desktop.downloads.remote_header import HEAD_BYTES, RemoteSource, read_remote_header
 from kimi_desktop.models.facts import facts_of
@@ -101,6 +102,10 @@ def test_what_is_not_a_model_is_said(hub: LocalHub) -> None:
     [
         ("/resolve/", Fault(status=404), ErrorCode.DOWNLOAD_NOT_FOUND),
         ("xet", Fault(status=403), ErrorCode.DOWNLOAD_REFUSED),
+        ("xet", Fault(status=500), ErrorCode.HUB_TROUBLE),
+        ("xet", Fault(status=503), ErrorCode.HUB_TROUBLE),
+        ("xet", Fault(status=429), ErrorCode.HUB_BUSY),
+        ("xet", Fault(status=416), ErrorCode.DOWNLOAD_BROKEN),
         (
             "xet",
             Fault(body=b"<html>", headers=(("Content-Type", "text/html"),)),
@@ -116,6 +121,10 @@ def test_failures_have_a_code(hub: LocalHub, pattern: str, fault: Fault, code: E
     with pytest.raises(DownloadError) as caught:
         read_remote_header(url(hub, 0))
     assert caught.value.code is code
+    for language in Language:
+        what, then = describe_error(caught.value, language)
+        assert "{" not in what + then
+        assert ("licence" in then) is (code is ErrorCode.DOWNLOAD_REFUSED and language == "en")
 
 
 @pytest.mark.parametrize("fault", [Fault(total=99), Fault(cut_after=10), Fault(status=500)])

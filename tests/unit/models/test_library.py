@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kimi_desktop.base.errors import ErrorCode
+from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.models import files, library
 from kimi_desktop.models.library import Library
@@ -149,6 +149,63 @@ def test_companions_come_last(tmp_path: Path) -> None:
 
 
 @needs_links
+# one file, named by a person
+
+
+def named(path: Path | str) -> LocalModel:
+    return library.find_named((), str(path), Library(kv_bytes_per_token))
+
+
+def test_any_part_of_a_set_means_the_set(tmp_path: Path) -> None:
+    parts = write_set(tmp_path, "tiny", 3)
+    assert named(parts[2]).path == parts[0]
+    assert named(parts[0]).parts_total == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"general.type": "mmproj"}, ErrorCode.MODEL_COMPANION),
+        ({"general.type": "adapter"}, ErrorCode.MODEL_COMPANION),
+        ({"general.type": "imatrix"}, ErrorCode.MODEL_COMPANION),
+        ({"general.type": "vocab"}, ErrorCode.MODEL_NO_WEIGHTS),
+    ],
+)
+def test_a_file_beside_a_model_is_called_what_it_is(
+    tmp_path: Path, changes: dict[str, object], code: ErrorCode
+) -> None:
+    write_model(tmp_path / "model.gguf")
+    path = tmp_path / "other.gguf"
+    write_model(path, llama_metadata() | changes)
+    with pytest.raises(ModelError) as caught:
+        named(path)
+    assert caught.value.code is code
+    assert all(str(path) in describe_error(caught.value, one)[0] for one in Language)
+
+
+def test_what_is_no_model_file_is_said(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("hello")
+    unnamed = tmp_path / "model.bin"
+    write_model(unnamed)
+    cases = [(text, ErrorCode.MODEL_NOT_GGUF), (unnamed, ErrorCode.MODEL_NO_SUFFIX)]
+    if hasattr(os, "mkfifo"):
+        pipe = tmp_path / "pipe.gguf"
+        os.mkfifo(pipe)
+        cases.append((pipe, ErrorCode.MODEL_NOT_GGUF))
+    for path, code in cases:
+        with pytest.raises(ModelError) as caught:
+            named(path)
+        assert caught.value.code is code
+
+
+def test_a_name_that_no_file_can_have_is_a_name() -> None:
+    for text in ("a" * 5000, "a\0b", "~nobody-of-this-name/x"):
+        assert library.existing_path(text) is None
+        with pytest.raises(ModelError):
+            named(text)
+
+
 def test_a_hugging_face_cache(tmp_path: Path) -> None:
     repo = tmp_path / "models--org--name"
     blob = write_model(repo / "blobs" / "0123abc")

@@ -280,7 +280,7 @@ def test_the_machine_in_words_is_one_sentence_and_its_speed() -> None:
     )
     assert rows == "5 passed, 0 warnings, 2 unknown, 0 failed."
     chinese = machine_verdict(machine(), ZH).detail
-    assert "瓶颈是内存带宽。5 项通过" in chinese
+    assert "瓶颈：内存带宽。5 项通过" in chinese
     tiny = machine_verdict(machine(gpus=(), memory=memory(4, 2)), EN)
     assert tiny.tier_number == 1
     assert tiny.detail.startswith("2 passed, 1 warning, 2 unknown")
