@@ -123,10 +123,13 @@ class LoadPlanner:
         Raises:
             SettingsError: it holds, but was not saved.
         """
-        if choices.settings is None:
+        settings = choices.settings
+        if settings is None:
             self._keep(model.id, auto_entry_of(choices.wishes, self.profile))
+        elif settings.server is not None:
+            self._keep(model.id, server_entry_of(settings.server))
         else:
-            self._keep(model.id, entry_of(choices.settings))
+            self._keep(model.id, entry_of(settings))
 
     def note_start(self, settings: LoadSettings) -> None:
         """These are started: what a search found stays the planner's, all else is the user's.

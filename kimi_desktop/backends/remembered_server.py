@@ -37,6 +37,8 @@ def server_entry_of(settings: VllmSettings) -> dict[str, int | str]:
         entry["cache"] = wishes.cache.value
     if wishes.split is not None:
         entry["split"] = json.dumps(dataclasses.asdict(wishes.split))
+    if settings.cpu_cache_gib:
+        entry["cpu_cache_gib"] = settings.cpu_cache_gib
     for name in TEXTS:
         if value := getattr(settings, name):
             entry[name] = value
@@ -65,6 +67,9 @@ def server_settings_of(entry: Entry) -> VllmSettings:
     texts: dict[str, Any] = {
         name: str(entry[name]) for name in TEXTS if isinstance(entry.get(name), str)
     }
+    kept = entry.get("cpu_cache_gib")
+    if type(kept) is int and kept > 0:
+        texts["cpu_cache_gib"] = kept
     return VllmSettings(wishes=ServerWishes(**wishes), **texts)
 
 

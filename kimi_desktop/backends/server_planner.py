@@ -7,13 +7,16 @@ makes one. Nothing here starts a program.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from kimi_desktop.backends.command import EngineBuild
-from kimi_desktop.backends.engines.server_line import grouped
 from kimi_desktop.backends.model_code import ModelCode, code_of
+from kimi_desktop.backends.server_facts import BuildFacts, facts_of, lacking
+from kimi_desktop.backends.server_needs import asked_flags, needed_beside, parsers_of
 from kimi_desktop.backends.types import EngineKind, LoadSettings, VllmSettings
+from kimi_desktop.base.assets import asset
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
@@ -24,14 +27,21 @@ from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engin
 from kimi_desktop.models.hf_folder import HfModel, read_folder
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.models.will_load import version_findings
+from kimi_desktop.planner.vllm_choices import SplitChoices, problem_of, split_choices
+from kimi_desktop.planner.vllm_presets import OfferedPreset, presets_for
 from kimi_desktop.planner.vllm_report import (
     needed_sentence,
+    problem_sentence,
     server_decisions,
     server_headline,
 )
-from kimi_desktop.planner.vllm_rules import splits
 from kimi_desktop.planner.vllm_search import plan_server
-from kimi_desktop.planner.vllm_types import ServerPlan, ServerWishes, Split
+from kimi_desktop.planner.vllm_types import (
+    CacheFormat,
+    ServerPlan,
+    ServerSettings,
+    ServerWishes,
+)
 from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 
 CPU_CONTEXT = 4_096
@@ -48,8 +58,6 @@ class ServerOffer:
 
     plan: ServerPlan | None
     """None before the first look at the machine."""
-    splits: tuple[Split, ...]
-    """All that the model and this machine's GPUs allow."""
     code: ModelCode
     """What it would run of its own; no files = it needs none."""
     min_version: str
@@ -58,6 +66,14 @@ class ServerOffer:
     model: VllmModel
     machine: Machine | None
     floor: EngineFloor | None
+    choices: SplitChoices | None = None
+    """Value by value; None without GPUs."""
+    presets: tuple[OfferedPreset, ...] = ()
+    tool_parser: str = ""
+    """By the catalogue, or by the kind of model."""
+    reasoning_parser: str = ""
+    flags: tuple[str, ...] = ()
+    """That the model asks for besides, with their values."""
 
 
 class ServerPlanner:
@@ -69,6 +85,7 @@ class ServerPlanner:
         *,
         machine: Callable[[], Machine | None],
         catalogue: Callable[[], Catalogue],
+        probe: Callable[[LoadSettings], Awaitable[EngineBuild]] | None = None,
     ) -> None:
         """Join it.
 
@@ -76,7 +93,9 @@ class ServerPlanner:
             io: its pool.
             machine: what plans are for; None before the first look.
             catalogue: what is known of published models.
+            probe: asks the build of some settings, on the IO thread.
         """
+        self._probe = probe
         self._io = io
         self._machine = machine
         self._catalogue = catalogue
@@ -89,6 +108,25 @@ class ServerPlanner:
             PlanError: a wish that no engine can fulfil.
         """
         return self._io.pool(self._find, model, wishes, self._machine())
+
+    def ask(self, settings: LoadSettings) -> Operation[BuildFacts | None]:
+        """What the engine of these settings can do; up to half a minute the first time.
+
+        Raises (from the operation):
+            BackendError: it is not there, too old, or does not run.
+            ModelError: a file of the model is damaged or missing.
+        """
+        return self._io.submit(lambda: self._ask(settings))
+
+    async def _ask(self, settings: LoadSettings) -> BuildFacts | None:
+        if self._probe is None:
+            return None
+        build = await self._probe(settings)
+        return facts_of(build, await self._io.in_pool(self._asked_flags, settings))
+
+    def _asked_flags(self, settings: LoadSettings) -> tuple[str, ...]:
+        model = read_folder(settings.model_path)
+        return asked_flags(self._floor(self._entry(model), settings.kind), model)
 
     def words(
         self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False
@@ -112,6 +150,8 @@ class ServerPlanner:
         if plan is None or machine is None:
             return tuple(lines)
         lines.append(server_headline(plan, language))
+        if machine.gpus and (problem := problem_sentence(plan.forecast, language)):
+            lines.append(problem)
         if needed := needed_sentence(plan, offer.model, machine, language):
             lines.append(needed)
         for decision in server_decisions(plan, offer.model, machine):
@@ -132,19 +172,24 @@ class ServerPlanner:
     def _find(self, row: LocalModel, wishes: ServerWishes, machine: Machine | None) -> ServerOffer:
         model = read_folder(row.path)
         entry = self._entry(model)
-        floor = entry.floor(Engine.VLLM) if entry else None
+        floor = self._floor(entry, EngineKind.VLLM)
         weighed = weigh(model, row.title)
         plan = plan_server(weighed, machine, wishes) if machine else None
-        n_gpu = len(machine.gpus) if machine else 0
+        flags = asked_flags(floor, model)
+        tool, reasoning = parsers_of(flags)
         return ServerOffer(
             plan=plan,
-            splits=tuple(splits(model.config, n_gpu)) if n_gpu else (),
             code=code_of(row.path) if model.config.needs_code else ModelCode(),
             min_version=(floor.min_version or "") if floor else "",
             broken_versions=floor.broken_versions if floor else (),
             model=weighed,
             machine=machine,
             floor=floor,
+            choices=choices_of_plan(weighed, machine, plan),
+            presets=offered_presets(weighed, machine, wishes, entry.id if entry else ""),
+            tool_parser=tool,
+            reasoning_parser=reasoning,
+            flags=flags,
         )
 
     def _settle(
@@ -152,9 +197,10 @@ class ServerPlanner:
     ) -> LoadSettings:
         special = settings.server or VllmSettings()
         model = read_folder(settings.model_path)
+        floor = self._floor(self._entry(model), build.kind)
         special = dataclasses.replace(
             special,
-            needs=self._needs(model, special, build.kind),
+            needs=needed_beside(asked_flags(floor, model), special),
             trusted_code=self._trusted(model, special),
         )
         if build.devices:
@@ -163,8 +209,17 @@ class ServerPlanner:
         context = min(special.wishes.context or settings.context or CPU_CONTEXT, trained)
         free = machine.memory.available_bytes if machine else 0
         cache = min(max(free // (CPU_CACHE_SHARE * GIB), 1), MOST_CPU_CACHE_GIB)
+        wishes = special.wishes
+        server = ServerSettings(
+            context=context,
+            cache=wishes.cache or CacheFormat.AUTO,
+            n_sequences=wishes.n_sequences,
+            n_batched_tokens=wishes.n_batched_tokens,
+            eager=wishes.eager,
+            text_only=wishes.text_only,
+        )
         special = dataclasses.replace(
-            special, server=None, cpu_cache_gib=special.cpu_cache_gib or cache
+            special, server=server, cpu_cache_gib=special.cpu_cache_gib or cache
         )
         return dataclasses.replace(settings, server=special, context=context)
 
@@ -199,19 +254,46 @@ class ServerPlanner:
             )
         return code.digest
 
-    def _needs(self, model: HfModel, special: VllmSettings, kind: EngineKind) -> tuple[str, ...]:
-        """What the catalogue says, without what the settings say themselves."""
-        entry = self._entry(model)
-        floor = entry.floor(_CATALOGUE_ENGINES[kind]) if entry else None
-        said = {"--trust-remote-code"}
-        if special.reasoning_parser:
-            said.add("--reasoning-parser")
-        if special.tool_parser:
-            said |= {"--tool-call-parser", "--enable-auto-tool-choice"}
-        groups = grouped(floor.flags) if floor else []
-        return tuple(
-            word for flag, values in groups if flag not in said for word in (flag, *values)
-        )
+    def lacking(self, settings: LoadSettings, build: EngineBuild) -> tuple[str, ...]:
+        """What the catalogue asks for and this build does not have."""
+        return lacking(build, settings.server.needs if settings.server else ())
+
+    def planned(self, settings: LoadSettings, offer: ServerOffer) -> LoadSettings:
+        """The same settings as a start would settle them by this offer, for showing."""
+        special = settings.server or VllmSettings()
+        special = dataclasses.replace(special, needs=needed_beside(offer.flags, special))
+        if offer.plan is not None:
+            special = dataclasses.replace(special, server=offer.plan.forecast.settings)
+        return dataclasses.replace(settings, server=special)
+
+    def _floor(self, entry: CatalogueModel | None, kind: EngineKind) -> EngineFloor | None:
+        return entry.floor(_CATALOGUE_ENGINES[kind]) if entry else None
 
     def _entry(self, model: HfModel) -> CatalogueModel | None:
         return self._catalogue().find(model.path.name)
+
+
+def choices_of_plan(
+    model: VllmModel, machine: Machine | None, plan: ServerPlan | None
+) -> SplitChoices | None:
+    """Value by value beside what is planned."""
+    if machine is None or plan is None or not machine.gpus:
+        return None
+    return split_choices(model, machine, plan.wishes, plan.forecast.settings.split)
+
+
+def offered_presets(
+    model: VllmModel, machine: Machine | None, wishes: ServerWishes, model_id: str
+) -> tuple[OfferedPreset, ...]:
+    """The presets of a model of the catalogue, each with what speaks against it here."""
+    n_gpu = len(machine.gpus) if machine else 0
+    if machine is None or not n_gpu:
+        return ()
+    raw = json.loads((asset("engines") / "vllm-presets.json").read_text(encoding="utf-8"))
+    found = []
+    for preset in presets_for(raw, model_id):
+        wanted = preset.wishes(wishes, n_gpu)
+        split = wanted.split
+        problem = problem_of(model, machine, wanted, split) if split is not None else None
+        found.append(OfferedPreset(preset, wanted, problem))
+    return tuple(found)

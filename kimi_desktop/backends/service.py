@@ -111,7 +111,9 @@ class LlamaEngineService:
         self._grace_s = grace_s
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
         self.engines = Engines(lambda: store.settings.engine, paths.data / PROBED)
-        self.servers = ServerPlanner(io, machine=machine, catalogue=shipped_catalogue)
+        self.servers = ServerPlanner(
+            io, machine=machine, catalogue=shipped_catalogue, probe=self.engines.build
+        )
         self.plans = LoadPlanner(
             io,
             store,
@@ -307,6 +309,8 @@ class LlamaEngineService:
         if serves:
             settings = await self.servers.settled(settings, build)
             self._states.update(settings=settings)
+            if missing := self.servers.lacking(settings, build):
+                log.warning("%s does not have %s", build.name, ", ".join(missing))
         grace_s = engine.stopping.grace_s if self._grace_s is None else self._grace_s
         order = RunOrder(engine, build, settings, self._n_threads(), grace_s)
         run = self._run = EngineRun(self._io, self._paths, order)

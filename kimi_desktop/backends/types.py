@@ -42,7 +42,7 @@ class VllmSettings:
     served_name: str = ""
     """As requests call the model; "" = the folder's name."""
     reasoning_parser: str = ""
-    """"kimi_k2": thoughts come apart from the answer."""
+    """"kimi_k2": thoughts come apart from the answer; "" = the catalogue's, "none" = no parser."""
     tool_parser: str = ""
     needs: tuple[str, ...] = ()
     """Other flags that the catalogue knows the model to need."""

@@ -99,6 +99,13 @@ def plan_server(model: VllmModel, machine: Machine, wishes: ServerWishes) -> Ser
     return ServerPlan(model.name, wishes, best, _others(best, found), needed)
 
 
+def forecast_split(
+    model: VllmModel, machine: Machine, wishes: ServerWishes, split: Split
+) -> ServerForecast:
+    """One way to divide it, on the roomiest GPUs, with all else as wished."""
+    return _Case(model, machine, wishes, _order(machine)).forecast(split)
+
+
 def find_needed(model: VllmModel, wishes: ServerWishes) -> Needed | None:
     """The smallest equal cards, the fewest of them, that would serve the model as wished.
 

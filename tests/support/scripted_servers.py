@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kimi_desktop.backends.model_code import ModelCode
-from kimi_desktop.backends.server_planner import ServerOffer, ServerPlanner
+from kimi_desktop.backends.server_planner import (
+    ServerOffer,
+    ServerPlanner,
+    choices_of_plan,
+    offered_presets,
+)
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.models.types import LocalModel
-from kimi_desktop.planner.vllm_rules import splits
 from kimi_desktop.planner.vllm_search import plan_server
 from kimi_desktop.planner.vllm_types import ServerWishes
 from tests.support.hf_shapes import kimi_linear, model_of
@@ -34,8 +38,20 @@ class ScriptedServers:
         machine = self._services.machine.machine
         served = model_of(kimi_linear(), model.title)
         plan = plan_server(served, machine, wishes) if machine else None
-        ways = tuple(splits(served.config, len(machine.gpus))) if machine else ()
-        offer = ServerOffer(plan, ways, self.code, "", (), served, machine, None)
+        offer = ServerOffer(
+            plan,
+            self.code,
+            "",
+            (),
+            served,
+            machine,
+            None,
+            choices=choices_of_plan(served, machine, plan),
+            presets=offered_presets(served, machine, wishes, "kimi-k2.6"),
+            tool_parser="kimi_k2",
+            reasoning_parser="kimi_k2",
+            flags=("--tool-call-parser", "kimi_k2", "--reasoning-parser", "kimi_k2"),
+        )
         return desk.operation("servers.find", offer, model.id, wishes)
 
     def words(

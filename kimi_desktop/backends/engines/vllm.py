@@ -24,6 +24,7 @@ from kimi_desktop.backends.engines.server_line import ServerLine
 from kimi_desktop.backends.engines.vllm_log import VllmReader
 from kimi_desktop.backends.failures import EngineEnd
 from kimi_desktop.backends.served_support import read_vllm_support
+from kimi_desktop.backends.server_facts import NO_PARSER
 from kimi_desktop.backends.types import EngineKind, EngineMetrics, LoadSettings, VllmSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.models.will_load import version_numbers
@@ -131,10 +132,10 @@ class Vllm:
             line.need("--port", str(listening.port))
         line.need("--served-model-name", special.served_name or settings.model_path.name)
         _add_placement(line, settings, special)
-        if special.tool_parser:
+        if special.tool_parser not in ("", NO_PARSER):
             line.need("--enable-auto-tool-choice")
             line.need("--tool-call-parser", special.tool_parser)
-        if special.reasoning_parser:
+        if special.reasoning_parser not in ("", NO_PARSER):
             line.need("--reasoning-parser", special.reasoning_parser)
         line.want_all(special.needs)
         if special.trusted_code:

@@ -104,8 +104,9 @@ class ServeSheet(Overlay):
     def _on_offer(self, offer: ServerOffer) -> None:
         first = self._offer is None
         self._offer = offer
-        plain = {way.tensor for way in offer.splits if way == Split(tensor=way.tensor)}
-        sizes = [(str(size), str(size)) for size in sorted(plain)]
+        choices = offer.choices.tensor if offer.choices is not None else ()
+        legal = [choice.value for choice in choices if choice.problem is None]
+        sizes = [(str(size), str(size)) for size in legal]
         self.tensor.set_options([(AUTO, self.tr("Auto")), *sizes])
         split = self._wishes.split
         self.tensor.choose(AUTO if split is None else str(split.tensor))

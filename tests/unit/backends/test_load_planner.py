@@ -13,7 +13,13 @@ from kimi_desktop.backends.defaults import plain_settings
 from kimi_desktop.backends.load_planner import LoadPlanner
 from kimi_desktop.backends.placed import settings_of
 from kimi_desktop.backends.remembered import entry_of
-from kimi_desktop.backends.types import EngineKind, LoadSettings, PlanChange, PlanChoices
+from kimi_desktop.backends.types import (
+    EngineKind,
+    LoadSettings,
+    PlanChange,
+    PlanChoices,
+    VllmSettings,
+)
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.settings import SettingsStore
@@ -24,6 +30,7 @@ from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import Fit, LoadMode, Profile, Remedy, Wishes
 from kimi_desktop.planner.speed_types import Resource
+from kimi_desktop.planner.vllm_types import ServerWishes, Split
 from tests.support.machines import gpu, machine, memory
 from tests.support.real_models import real_model
 from tests.support.scripted_desk import Desk
@@ -392,6 +399,20 @@ def test_before_a_look_or_without_a_header_there_is_no_plan(bench: Bench) -> Non
         )  # fmt: skip
         with pytest.raises(PlanError):
             ask(*arguments)
+
+
+def test_choices_for_a_server_are_remembered(bench: Bench) -> None:
+    begin = plain_settings(KIMI, EngineKind.VLLM, None)
+    served = LoadPlanner(
+        DeskPool(Desk()),  # type: ignore[arg-type]
+        bench.store,
+        machine=lambda: TWO,
+        begin=lambda _: begin,
+        uses_gpus=lambda _: True,
+    )
+    special = VllmSettings(wishes=ServerWishes(split=Split(tensor=4)), served_name="kimi")
+    served.remember(KIMI, PlanChoices(Wishes(), dataclasses.replace(begin, server=special)))
+    assert served.settings_for(KIMI).server == special
 
 
 def test_a_remembered_context_is_the_users(bench: Bench) -> None:

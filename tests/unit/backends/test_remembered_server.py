@@ -36,6 +36,7 @@ wishes = st.builds(
 chosen = st.builds(
     VllmSettings, wishes=wishes, served_name=st.text(), reasoning_parser=st.text(),
     tool_parser=st.text(), trusted_code=st.text(),
+    cpu_cache_gib=st.just(0) | counts,
 )  # fmt: skip
 
 
@@ -51,7 +52,17 @@ def test_defaults_leave_no_trace() -> None:
 
 values: Any = st.integers() | st.text() | st.booleans() | st.just('{"tensor": 2}')
 names = st.sampled_from(
-    ["context", "users", "cache", "split", "memory_percent", "eager", "served_name", "x"]
+    [
+        "context",
+        "users",
+        "cache",
+        "split",
+        "memory_percent",
+        "eager",
+        "served_name",
+        "cpu_cache_gib",
+        "x",
+    ]
 )
 
 

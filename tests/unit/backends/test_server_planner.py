@@ -18,7 +18,7 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.types import LocalModel, ModelFormat, ModelState
-from kimi_desktop.planner.vllm_types import ServerWishes, Split
+from kimi_desktop.planner.vllm_types import CacheFormat, ServerProblem, ServerWishes, Split
 from tests.support.planned_machines import machine
 from tests.support.tiny_hf_kimi import make_tiny_hf_kimi
 
@@ -98,21 +98,105 @@ def test_a_build_without_gpus_gets_a_part_of_the_free_memory(io: IoLoop, kimi: P
     assert settle(io, None, load(kimi), CPU).server.cpu_cache_gib == 1  # type: ignore[union-attr]
 
 
-def test_an_offer_has_every_legal_split_and_the_catalogues_floor(io: IoLoop, kimi: Path) -> None:
-    row = LocalModel(
+def row_of(kimi: Path) -> LocalModel:
+    return LocalModel(
         str(kimi), kimi, "Kimi", 1, 3, 3, ModelState.READY, None, None,
         format=ModelFormat.SAFETENSORS,
     )  # fmt: skip
+
+
+def test_an_offer_has_every_legal_value_and_the_catalogues_floor(io: IoLoop, kimi: Path) -> None:
+    row = row_of(kimi)
     four = planner(io, machine(24, 24, 24, 24)).find(row, ServerWishes()).result()
-    assert {split.tensor for split in four.splits} == {1, 2, 4}
-    assert all(4 % split.tensor == 0 for split in four.splits)
+    assert four.choices is not None
+    problems = {choice.value: choice.problem for choice in four.choices.tensor}
+    assert [size for size, problem in problems.items() if problem is None] == [1, 2, 4]
+    assert problems[3] is not None
+    assert problems[3].kind is ServerProblem.HEADS
     assert four.min_version == "0.19.1"
     assert four.broken_versions == ("0.22.0",)
     assert four.code == ModelCode()
     assert four.plan is not None
     assert four.plan.fits
     nowhere = planner(io, None).find(row, ServerWishes()).result()
-    assert (nowhere.plan, nowhere.splits) == (None, ())
+    assert (nowhere.plan, nowhere.choices, nowhere.presets) == (None, None, ())
+    without = planner(io, machine()).find(row, ServerWishes()).result()
+    assert (without.choices, without.presets) == (None, ())
+
+
+def test_presets_of_the_catalogues_models_say_why_not(io: IoLoop, kimi: Path) -> None:
+    offer = planner(io, machine(24, 24)).find(row_of(kimi), ServerWishes(users=3)).result()
+    by_id = {each.preset.id: each for each in offer.presets}
+    assert by_id["makers"].problem is not None
+    assert by_id["makers"].problem.kind is ServerProblem.TOO_FEW_GPUS
+    assert by_id["long"].problem is None
+    assert by_id["long"].wishes.users == 3
+
+
+def test_parsers_come_from_the_catalogue_else_from_the_kind_of_model(
+    io: IoLoop, kimi: Path, tmp_path: Path
+) -> None:
+    known = planner(io, None).find(row_of(kimi), ServerWishes()).result()
+    assert (known.tool_parser, known.reasoning_parser) == ("kimi_k2", "kimi_k2")
+    own = make_tiny_hf_kimi(tmp_path / "My-Own-Finetune")
+    unknown = planner(io, None).find(row_of(own), ServerWishes()).result()
+    assert (unknown.tool_parser, unknown.reasoning_parser) == ("kimi_k2", "kimi_k2")
+    (own / "chat_template.jinja").write_text("{{ messages }}")
+    plain = planner(io, None).find(row_of(own), ServerWishes()).result()
+    assert (plain.tool_parser, plain.reasoning_parser) == ("kimi_k2", "")
+    (own / "chat_template.jinja").unlink()
+    (own / "tokenizer_config.json").write_text('{"chat_template": "<think>"}')
+    inside = planner(io, None).find(row_of(own), ServerWishes()).result()
+    assert inside.reasoning_parser == "kimi_k2"
+    (own / "tokenizer_config.json").write_text("[]")
+    assert planner(io, None).find(row_of(own), ServerWishes()).result().reasoning_parser == ""
+    config = json.loads((own / "config.json").read_text()) | {"model_type": "qwen3"}
+    (own / "config.json").write_text(json.dumps(config))
+    other = planner(io, None).find(row_of(own), ServerWishes()).result()
+    assert (other.tool_parser, other.reasoning_parser, other.flags) == ("", "", ())
+
+
+def test_what_is_shown_is_what_a_start_settles(io: IoLoop, kimi: Path) -> None:
+    box = machine(24, 24)
+    wishes = ServerWishes(n_sequences=4)
+    settings = load(kimi, wishes=wishes, reasoning_parser="none")
+    plans = planner(io, box)
+    shown = plans.planned(settings, plans.find(row_of(kimi), wishes).result())
+    settled = settle(io, box, settings)
+    assert shown.server == settled.server
+    assert plans.planned(settings, planner(io, None).find(row_of(kimi), wishes).result()).server
+
+
+def test_what_a_build_lacks_is_named(io: IoLoop, kimi: Path) -> None:
+    flags = {"--tool-call-parser": "{hermes,mistral}", "--kv-cache-dtype": "{auto,fp8}"}
+    build = EngineBuild(EngineKind.VLLM, ("vllm",), flags, name="vLLM 0.18.0")
+
+    async def probe(_: LoadSettings) -> EngineBuild:
+        return build
+
+    asking = ServerPlanner(io, machine=lambda: None, catalogue=shipped_catalogue, probe=probe)
+    facts = asking.ask(load(kimi)).result()
+    assert facts is not None
+    assert "--tool-call-parser kimi_k2" in facts.lacks
+    assert "--mm-encoder-tp-mode data" in facts.lacks
+    assert facts.tool_parsers == ("hermes", "mistral")
+    assert facts.takes_fp8_cache
+    assert "pipeline" in facts.unknown
+    assert "cache" not in facts.unknown
+    settled = settle(io, None, load(kimi), build)
+    assert "--tool-call-parser kimi_k2" in asking.lacking(settled, build)
+    assert planner(io, None).ask(load(kimi)).result() is None
+
+
+def test_wishes_hold_for_a_build_without_gpus_too(io: IoLoop, kimi: Path) -> None:
+    wishes = ServerWishes(context=512, n_sequences=3, eager=True, cache=CacheFormat.FP8)
+    settled = settle(io, machine(), load(kimi, wishes=wishes, cpu_cache_gib=2), CPU)
+    assert settled.server is not None
+    assert settled.server.cpu_cache_gib == 2
+    server = settled.server.server
+    assert server is not None
+    assert (server.context, server.n_sequences, server.eager) == (512, 3, True)
+    assert server.cache is CacheFormat.FP8
 
 
 def test_code_is_hashed_and_any_change_shows(tmp_path: Path) -> None:

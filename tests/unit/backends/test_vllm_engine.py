@@ -95,6 +95,11 @@ def test_the_catalogues_flags_are_sent_as_far_as_the_build_has_them() -> None:
     assert "int3" not in line
 
 
+def test_no_parser_is_a_choice_too() -> None:
+    special = VllmSettings(reasoning_parser="none", tool_parser="none")
+    assert "parser" not in words(dataclasses.replace(KIMI, server=special))
+
+
 def test_code_of_the_model_runs_only_with_consent() -> None:
     trusted = dataclasses.replace(KIMI, server=VllmSettings(trusted_code="ab" * 32))
     assert "--trust-remote-code" in words(trusted)
