@@ -28,6 +28,7 @@ INTERRUPTED = 130
 ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
 WORKER_PORT = 50052
 """Of llama.cpp's own ggml-rpc-server."""
+WORKER_ACTIONS = ("list", "add", "check", "remove")
 
 Run = Callable[[argparse.Namespace, AppPaths, Language], int]
 """A verb: what was asked, the profile, the language of the texts; returns the exit code."""
@@ -155,6 +156,17 @@ def _add_machines(
         "--port", type=_port, default=WORKER_PORT, metavar="P", help=say("worker.port")
     )
     worker.add_argument("--device", default="", metavar="A,B", help=say("worker.device"))
+    workers = verb("workers", _workers)
+    workers.add_argument(
+        "action",
+        nargs="?",
+        choices=WORKER_ACTIONS,
+        default=WORKER_ACTIONS[0],
+        metavar="ACTION",
+        help=say("workers.action"),
+    )
+    workers.add_argument("address", nargs="?", default="", metavar="A", help=say("workers.address"))
+    workers.add_argument("--device", default="", metavar="NAME", help=say("workers.device"))
 
 
 def _add_files(
@@ -284,6 +296,7 @@ def _remote_models(paths: AppPaths) -> RemoteModels:
 
 def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
     from kimi_desktop.backends.learned import LearnedSpeeds  # noqa: PLC0415
+    from kimi_desktop.backends.rpc.managing import joined  # noqa: PLC0415
     from kimi_desktop.engine_questions import ask_loads, exact_checker  # noqa: PLC0415
     from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
     from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
@@ -310,7 +323,9 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     else:
         machine = look(folders, GpuReader())
         machine = with_measured(machine, read_measured(paths.measured_file, machine))
-        factors = LearnedSpeeds(paths.learned_file, lambda: machine).factors()
+        own = machine
+        factors = LearnedSpeeds(paths.learned_file, lambda: own).factors()
+        machine = joined(paths, machine)
     library = Library(kv_bytes_per_token)
     finder = Finder(
         library,
@@ -511,6 +526,19 @@ def _worker(options: argparse.Namespace, paths: AppPaths, language: Language) ->
     )
     binary = SettingsStore(paths.settings_file).settings.engine.llama_server
     return run_worker(paths, wishes, binary, language, json_output=options.json)
+
+
+def _workers(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.backends.rpc.managing import manage_workers  # noqa: PLC0415
+
+    return manage_workers(
+        paths,
+        options.action,
+        options.address,
+        options.device,
+        language,
+        json_output=options.json,
+    )
 
 
 def _write_unit(options: argparse.Namespace, address: str | None, language: Language) -> int:

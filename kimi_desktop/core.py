@@ -17,6 +17,7 @@ from kimi_desktop.backends.exact_check import check_exactly
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.probe import find_llama_server
+from kimi_desktop.backends.rpc.workers import Workers
 from kimi_desktop.backends.service import LlamaEngineService
 from kimi_desktop.backends.types import EngineKind, EngineState, LoadSettings
 from kimi_desktop.base.errors import PlanError
@@ -83,6 +84,7 @@ from kimi_desktop.serve.service import ServeService
 
 log = logging.getLogger(__name__)
 
+IDLE = (EngineState.STOPPED, EngineState.FAILED)
 FRESH_S = 3.0
 """A sample is of the same moment as a look at the machine when it is no older."""
 
@@ -200,6 +202,13 @@ class Core:
             checker=self._check_exactly,
             factors=self.learned.factors,
         )
+        self.workers = Workers(
+            self.io,
+            self.bus,
+            self.store,
+            build=self.engine.chosen_build,
+            takes_workers=self.engine.takes_workers,
+        )
         self.builds = EngineBuilds(
             self.io,
             self.bus,
@@ -273,15 +282,21 @@ class Core:
         return judges
 
     def machine_for_loads(self) -> Machine | None:
-        """The machine as a start would find it, which ends an engine that runs first."""
+        """The machine as a start would find it, which ends an engine that runs first.
+
+        With the devices that other machines lend, where the engine can use them.
+        """
         machine = self.machine.machine
-        return machine if machine is None else without_engine(machine, self._engine_then)
+        if machine is None:
+            return None
+        return self.workers.join(without_engine(machine, self._engine_then))
 
     def start(self) -> None:
         """Look at the machine and the models, begin sampling. Returns at once."""
         self.chats.start()
         self.engine.prepare()
         self.machine.probe()
+        self.workers.refresh()
         self.models.scan()
         self.downloads.start()
         self.monitor.start()
@@ -320,16 +335,14 @@ class Core:
     def _is_loaded(self, model: LocalModel) -> bool:
         """The engine has it, or is about to."""
         status = self.engine.status
-        idle = (EngineState.STOPPED, EngineState.FAILED)
-        if status.settings is None or status.state in idle:
+        if status.settings is None or status.state in IDLE:
             return False
         return status.settings.model_path == model.path
 
     def _is_running(self, program: Path) -> bool:
         """The engine is this llama-server."""
         status = self.engine.status
-        idle = (EngineState.STOPPED, EngineState.FAILED)
-        return status.state not in idle and (
+        return status.state not in IDLE and (
             status.settings is not None and status.settings.binary == program
         )
 
@@ -344,6 +357,8 @@ class Core:
     ) -> ExactCheck | None:
         """llama.cpp's own word on a forecast, on the GPUs that the chosen engine uses."""
         gpus = gpus_of(settings, machine, uses_gpus=self.engine.uses_gpus(settings))
+        if any(machine.gpus[number].link is not None for number in gpus):
+            return None  # the dry run knows no workers
         placement = placement_of(settings)
         return await check_exactly(model.path, placement, machine, gpus, forecast)
 
@@ -352,6 +367,8 @@ class Core:
         if isinstance(event, MachineProbed):
             latest = self.monitor.history(FRESH_S)
             self._engine_then = latest[-1] if latest else None
+            if self.engine.status.state in IDLE:  # else they are busy with our own engine
+                self.workers.refresh()
         elif isinstance(event, PrefillProgressed):
             self.monitor.note_prefill(event.done_tokens, event.total_tokens)
         elif isinstance(event, TokensArrived):

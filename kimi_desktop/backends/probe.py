@@ -161,13 +161,13 @@ def _check_loads(binary: Path, text: str, code: int | None) -> None:
 
 
 async def _ask(binary: Path) -> EngineBuild:
-    text = await _output(binary, "--help")
+    text = await output_of(binary, "--help")
     flags = parse_help(text)
     if "--model" not in flags:
         detail = text.strip()[-200:] or "--help"
         raise BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": detail})
-    version = await _output(binary, "--version") if "--version" in flags else ""
-    devices = await _output(binary, "--list-devices") if "--list-devices" in flags else ""
+    version = await output_of(binary, "--version") if "--version" in flags else ""
+    devices = await output_of(binary, "--list-devices") if "--list-devices" in flags else ""
     return EngineBuild(
         kind=EngineKind.LLAMA_SERVER,
         program=(str(binary),),
@@ -178,11 +178,16 @@ async def _ask(binary: Path) -> EngineBuild:
     )
 
 
-async def _output(binary: Path, flag: str) -> str:
+async def output_of(binary: Path, *words: str) -> str:
+    """What a program of an engine prints, stdout and stderr together, to its end.
+
+    Raises:
+        BackendError: it does not run here, or does not end.
+    """
     try:
         process = await asyncio.create_subprocess_exec(
             str(binary),
-            flag,
+            *words,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -194,7 +199,7 @@ async def _output(binary: Path, flag: str) -> str:
         async with asyncio.timeout(PROBE_TIMEOUT_S):
             output, _ = await process.communicate()
     except TimeoutError as error:
-        detail = f"{binary.name} {flag}: {PROBE_TIMEOUT_S:.0f} s"
+        detail = f"{binary.name} {' '.join(words)}: {PROBE_TIMEOUT_S:.0f} s"
         raise BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": detail}) from error
     finally:
         if process.returncode is None:

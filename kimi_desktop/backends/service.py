@@ -54,8 +54,10 @@ from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.planner.flags import RPC_FLAG
 from kimi_desktop.planner.host_settings import threads_for
 from kimi_desktop.planner.plan_types import Wishes
+from kimi_desktop.planner.rpc import without_workers
 from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.types import ExactCheck, LoadForecast
 
@@ -112,7 +114,10 @@ class LlamaEngineService:
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
         self.engines = Engines(lambda: store.settings.engine, paths.data / PROBED)
         self.servers = ServerPlanner(
-            io, machine=machine, catalogue=shipped_catalogue, probe=self.engines.build
+            io,
+            machine=self._machine_alone,
+            catalogue=shipped_catalogue,
+            probe=self.engines.build,
         )
         self.plans = LoadPlanner(
             io,
@@ -398,6 +403,16 @@ class LlamaEngineService:
             await self._io.in_pool(embedded_build)
         with contextlib.suppress(BackendError):  # said when it is started
             await self.chosen_build()
+
+    def takes_workers(self) -> bool:
+        """The engine of GGUF files can use RPC workers; taken for true before it was asked."""
+        kind, binary = self.engines.chosen()
+        known = self.engines.known(LoadSettings(Path(), kind=kind, binary=binary))
+        return known is None or RPC_FLAG in known.flags
+
+    def _machine_alone(self) -> Machine | None:
+        machine = self._machine()
+        return None if machine is None else without_workers(machine)
 
     def _n_threads(self) -> int:
         """The planner's count: more threads than physical cores collapse the speed."""

@@ -80,6 +80,8 @@ class EngineSettings:
     """Per model id, what the user chose: wishes for the planner, or load settings."""
     profile: str = "safe"
     """What plans are good at: safe, balanced, long_context or fastest (unknown: safe)."""
+    workers: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
+    """Per address of an RPC worker: its device's name, and its link as it was last measured."""
     step_down: bool = False
     """After a failure for memory take the next smaller step by itself; never a shorter context."""
 

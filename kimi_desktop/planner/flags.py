@@ -16,6 +16,7 @@ from kimi_desktop.planner.types import HOST
 
 DEVICE = "CUDA"
 """How llama.cpp names GPUs; in the order of the bus when CUDA_DEVICE_ORDER=PCI_BUS_ID is set."""
+RPC_FLAG = "--rpc"
 EXPERTS = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
 """llama.cpp's own pattern of expert tensors, which --n-cpu-moe stands for."""
 LOAD_MODES: dict[LoadMode, tuple[tuple[str, ...], ...]] = {
@@ -76,7 +77,7 @@ def launch_flags(launch: Launch, device: str = DEVICE) -> tuple[Said, ...]:
     found = [_said("-ngl", "--n-gpu-layers", "--gpu-layers", value=str(placement.n_gpu_layers))]
     if launch.workers:  # before the names of their devices, which it brings about
         addresses = dict.fromkeys(worker.address for worker in launch.workers)
-        found.append(_said("--rpc", value=",".join(addresses)))
+        found.append(_said(RPC_FLAG, value=",".join(addresses)))
     if launch.gpus is not None:
         devices = device_list(launch.gpus, device, launch.workers)
         found.append(_said("-dev", "--device", value=devices))

@@ -6,6 +6,7 @@ machine's own first, and the search takes a worker only where they are not enoug
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 from kimi_desktop.machine.types import Gpu, Machine
@@ -27,6 +28,11 @@ def rpc_devices(machine: Machine) -> tuple[RpcDevice, ...]:
 def own_gpus(machine: Machine) -> int:
     """How many GPUs are the machine's own; they come first."""
     return sum(gpu.link is None for gpu in machine.gpus)
+
+
+def without_workers(machine: Machine) -> Machine:
+    """The machine alone, for engines that know no workers."""
+    return dataclasses.replace(machine, gpus=tuple(gpu for gpu in machine.gpus if gpu.link is None))
 
 
 def of_used_workers(devices: Iterable[RpcDevice], gpus: Sequence[int]) -> tuple[RpcDevice, ...]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kimi_desktop.backends.command import parse_help
-from kimi_desktop.backends.environment import engine_environment
-from kimi_desktop.backends.probe import WRONG_CPU_EXITS, find_llama_server, not_startable
+from kimi_desktop.backends.probe import find_llama_server, output_of
 from kimi_desktop.backends.rpc.addresses import WorkerAddress
 from kimi_desktop.base.errors import BackendError, ErrorCode
 
 NAMES = ("ggml-rpc-server", "rpc-server")
 """Today's name, then that of builds before 2026."""
-PROBE_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +47,7 @@ async def probe_worker_program(path: Path) -> WorkerProgram:
     Raises:
         BackendError: it is not an RPC server, or does not run here.
     """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            str(path),
-            "--help",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=engine_environment(os.environ),
-        )
-    except OSError as error:
-        raise not_startable(path, error) from error
-    try:
-        async with asyncio.timeout(PROBE_TIMEOUT_S):
-            output, _ = await process.communicate()
-    except TimeoutError as error:
-        params = {"detail": f"{path.name} --help: {PROBE_TIMEOUT_S:.0f} s"}
-        raise BackendError(ErrorCode.WORKER_ENDED, params, cause=error) from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode in WRONG_CPU_EXITS:
-        raise BackendError(ErrorCode.ENGINE_WRONG_CPU, {"path": str(path)})
-    text = output.decode("utf-8", "replace")
+    text = await output_of(path, "--help")
     flags = parse_help("\n".join(line.strip() for line in text.splitlines()))
     if "--host" not in flags or "--port" not in flags:
         detail = text.strip()[-200:] or f"{path.name} --help"

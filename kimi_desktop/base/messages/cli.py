@@ -219,4 +219,18 @@ TEXTS: dict[str, Text] = {
         "the processor)",
         "出借的设备，用 llama.cpp 的名称：CUDA0,CUDA1 或 CPU（默认：所有 GPU；没有则为处理器）",
     ),
+    "cli.workers": Text(
+        "other machines that lend llama.cpp their devices: list, add, check, remove",
+        "向 llama.cpp 出借设备的其他机器：列出、添加、检查、移除",
+    ),
+    "cli.workers.action": Text(
+        "list, add, check or remove (default: list)", "list、add、check 或 remove（默认：list）"
+    ),
+    "cli.workers.address": Text(
+        "the worker’s address and port, as its own output says", "工作机输出中写明的地址与端口"
+    ),
+    "cli.workers.device": Text(
+        "what its devices are (“RTX 4090”), for the speed forecast",
+        "其设备型号（如“RTX 4090”），用于预估速度",
+    ),
 }

@@ -130,4 +130,17 @@ TEXTS = {
     "workers.end": Text("Ctrl+C ends it.", "按 Ctrl+C 结束。"),
     "workers.connected": Text("An engine has connected.", "有引擎连接。"),
     "workers.left": Text("The engine has left.", "引擎已断开。"),
+    "workers.none": Text(
+        "No workers. Run “kimi-desktop worker” on another machine, then “kimi-desktop workers add”.",
+        "没有工作机。请在另一台机器上运行“kimi-desktop worker”，然后运行“kimi-desktop workers add”。",
+    ),
+    "workers.row.ready": Text(
+        "{address} {name}: {memory}, RPC protocol {version}, {latency} ms, {rate}",
+        "{address} {name}：{memory}，RPC 协议 {version}，{latency} 毫秒，{rate}",
+    ),
+    "workers.row.failed": Text("{address} {name}: {problem}", "{address} {name}：{problem}"),
+    "workers.row.free": Text("{free} of {total} GiB free", "空闲 {free} / {total} GiB"),
+    "workers.row.unmeasured": Text("link not measured", "链路未测速"),
+    "workers.added": Text("Added:", "已添加："),
+    "workers.removed": Text("Removed {address}.", "已移除 {address}。"),
 }
