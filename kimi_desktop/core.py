@@ -365,10 +365,7 @@ class Core:
     def _join(self, event: Event) -> None:
         """The chat tells monitor and planner what the engine does; the monitor what it holds."""
         if isinstance(event, MachineProbed):
-            latest = self.monitor.history(FRESH_S)
-            self._engine_then = latest[-1] if latest else None
-            if self.engine.status.state in IDLE:  # else they are busy with our own engine
-                self.workers.refresh()
+            self._on_machine()
         elif isinstance(event, PrefillProgressed):
             self.monitor.note_prefill(event.done_tokens, event.total_tokens)
         elif isinstance(event, TokensArrived):
@@ -393,6 +390,13 @@ class Core:
             self.monitor.note_mark(found.cause if found is not None else "")
             if found is not None:
                 self.io.pool(self.notebook.note_cause, event.slowness.started_at, found.cause)
+
+    def _on_machine(self) -> None:
+        """Loads are planned for the machine as it is without the engine that runs now."""
+        latest = self.monitor.history(FRESH_S)
+        self._engine_then = latest[-1] if latest else None
+        if self.engine.status.state in IDLE:  # else they are busy with our own engine
+            self.workers.refresh()
 
     def _after_answer(
         self, event: AnswerFinished, stats: AnswerStats, settings: LoadSettings | None

@@ -38,7 +38,7 @@ POLL_S = 0.2
 
 @contextmanager
 def running_core(paths: AppPaths) -> Iterator[Core]:
-    """The services, started and closed; the machine has been looked at.
+    """The services, started and closed; the machine and those that help it have been looked at.
 
     SIGTERM ends them as Ctrl+C does: services and closing sessions send no other signal.
     """
@@ -48,6 +48,7 @@ def running_core(paths: AppPaths) -> Iterator[Core]:
     try:
         core.start()
         core.machine.probe().result()
+        core.workers.refresh().result()
         yield core
     finally:
         core.close()

@@ -110,9 +110,9 @@ def _exactly(guest: socket.socket, size: int) -> bytes:
 
 
 @contextlib.contextmanager
-def serving(worker: ScriptedWorker) -> Iterator[int]:
-    """The worker on a free port of this machine; yields the port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def serving(worker: ScriptedWorker, port: int = 0) -> Iterator[int]:
+    """The worker on a port of this machine (0 = a free one); yields the port."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
         thread = threading.Thread(target=worker.serve, args=(listener,), daemon=True)
         thread.start()
         yield int(listener.getsockname()[1])

@@ -10,8 +10,9 @@ from typing import Any, TextIO
 
 from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.probe import find_build
+from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.rpc.words import worker_line
-from kimi_desktop.backends.rpc.workers import Worker, Workers
+from kimi_desktop.backends.rpc.workers import Workers
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message

@@ -15,7 +15,8 @@ from kimi_desktop.backends.environment import engine_environment
 from kimi_desktop.backends.launch import EngineProcess, LaunchOrder, launch
 from kimi_desktop.backends.ports import owns_port
 from kimi_desktop.backends.rpc.addresses import WorkerAddress
-from kimi_desktop.backends.rpc.wire import WorkerFacts, ask_worker
+from kimi_desktop.backends.rpc.types import WorkerFacts
+from kimi_desktop.backends.rpc.wire import ask_worker
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths

@@ -18,7 +18,7 @@ from kimi_desktop.backends.rpc.program import (
     worker_command,
 )
 from kimi_desktop.backends.rpc.run import WorkerRun
-from kimi_desktop.backends.rpc.wire import WorkerFacts
+from kimi_desktop.backends.rpc.types import WorkerFacts
 from kimi_desktop.base.errors import BackendError
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import struct
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from enum import IntEnum
 
 from kimi_desktop.backends.rpc.addresses import WorkerAddress
+from kimi_desktop.backends.rpc.types import WorkerFacts, WorkerMemory
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.units import MIB
 
@@ -43,33 +44,6 @@ class Command(IntEnum):
     GET_DEVICE_MEMORY = 11
     HELLO = 14
     DEVICE_COUNT = 15
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerMemory:
-    """One device of a worker."""
-
-    free_bytes: int
-    total_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerFacts:
-    """What a worker told."""
-
-    address: WorkerAddress
-    version: tuple[int, int, int]
-    """Of the protocol; engine and worker must agree on the first number."""
-    devices: tuple[WorkerMemory, ...]
-    latency_s: float
-    """One round trip."""
-    bytes_per_s: float | None = None
-    """From the worker to here; None = not measured, or it had no room for the measurement."""
-
-    @property
-    def version_text(self) -> str:
-        """As llama.cpp prints it: "7.0.0"."""
-        return ".".join(map(str, self.version))
 
 
 async def ask_worker(address: WorkerAddress, *, measure: bool = False) -> WorkerFacts:
@@ -220,7 +194,8 @@ async def _connected(address: WorkerAddress) -> AsyncIterator[_Talk]:
                 address.host, address.port, limit=2 * MEASURED_BYTES
             )
     except (OSError, TimeoutError) as error:
-        detail = getattr(error, "strerror", None) or f"{CONNECT_TIMEOUT_S:.0f} s"
+        number = getattr(error, "errno", None)  # asyncio writes its own words around it
+        detail = os.strerror(number) if number else f"{CONNECT_TIMEOUT_S:.0f} s"
         params = {"address": str(address), "detail": detail}
         raise BackendError(ErrorCode.WORKER_UNREACHABLE, params, cause=error) from error
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kimi_desktop.backends.rpc.workers import Worker
+from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.units import GIB, format_rate
 
 
 def worker_memory(worker: Worker, language: Language) -> str:
-    """ "20.0 of 24.0 GiB free" for each of its devices; "" before it was reached."""
+    """How much of each of its devices is free; "" before it was reached."""
     devices = worker.facts.devices if worker.facts is not None else ()
     return ", ".join(
         message(

@@ -9,57 +9,32 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.probe import output_of
-from kimi_desktop.backends.rpc.addresses import WorkerAddress, worker_address
-from kimi_desktop.backends.rpc.wire import WorkerFacts, ask_worker
+from kimi_desktop.backends.rpc.addresses import worker_address
+from kimi_desktop.backends.rpc.types import (
+    LONGEST_NAME,
+    Worker,
+    WorkerFacts,
+    WorkersChanged,
+    devices_of,
+    entry_of,
+    kept_workers,
+)
+from kimi_desktop.backends.rpc.wire import ask_worker
 from kimi_desktop.base.errors import BackendError, ErrorCode
-from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import Settings, SettingsStore
-from kimi_desktop.machine.types import Gpu, Machine, RpcLink
+from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.flags import RPC_FLAG
 from kimi_desktop.planner.hardware import shares_memory
 
-PROCESSOR_SHARE = 0.9
-"""A worker that computes with its processor calls all of its memory free; its system needs some."""
-LONGEST_NAME = 80
-
 _MISMATCH = re.compile(r"RPC server version mismatch: (\S+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """One worker."""
-
-    address: WorkerAddress
-    name: str = ""
-    """What its devices are, as the user knows it: "RTX 4090"; "" = not known."""
-    facts: WorkerFacts | None = None
-    """What it last said of itself; None = it has not been reached since the app began."""
-    error: BackendError | None = None
-    """Why it cannot be used now."""
-    latency_s: float | None = None
-    bytes_per_s: float | None = None
-    """Of the link, as last measured."""
-
-    @property
-    def is_usable(self) -> bool:
-        """It has told its memory, and nothing stands against it but that it is in use."""
-        busy = self.error is not None and self.error.code is ErrorCode.WORKER_BUSY
-        return self.facts is not None and (self.error is None or busy)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkersChanged(Event):
-    """Workers were added or removed, or have answered."""
-
-    workers: tuple[Worker, ...]
 
 
 class Workers:
@@ -88,7 +63,9 @@ class Workers:
         self._store = store
         self._build = build
         self._takes_workers = takes_workers
-        self._known = {worker.address: worker for worker in _kept(store.settings.engine.workers)}
+        self._known = {
+            worker.address: worker for worker in kept_workers(store.settings.engine.workers)
+        }
 
     @property
     def workers(self) -> tuple[Worker, ...]:
@@ -138,7 +115,7 @@ class Workers:
         usable = [worker for worker in self.workers if worker.is_usable]
         if not usable or not self._takes_workers() or shares_memory(machine):
             return machine
-        gpus = [gpu for worker in usable for gpu in _devices_of(worker)]
+        gpus = [gpu for worker in usable for gpu in devices_of(worker)]
         return dataclasses.replace(machine, gpus=(*machine.gpus, *gpus))
 
     async def _add(self, text: str, name: str) -> Worker:
@@ -148,9 +125,10 @@ class Workers:
         return await self._check(str(address))
 
     async def _remove(self, text: str) -> None:
-        del self._known[self._one(text).address]
-        await self._io.in_pool(self._keep)
+        gone = self._one(text).address
+        self._known = {address: one for address, one in self._known.items() if address != gone}
         self._publish()
+        await self._io.in_pool(self._keep)
 
     async def _check(self, text: str) -> Worker:
         worker = await self._asked(self._one(text), measure=True)
@@ -165,11 +143,11 @@ class Workers:
         return worker
 
     async def _refresh(self) -> tuple[Worker, ...]:
-        asked = await asyncio.gather(*(self._asked(worker) for worker in self.workers))
-        for worker in asked:
-            if worker.address in self._known:
-                self._known[worker.address] = worker
-        if asked:
+        before = self.workers
+        asked = await asyncio.gather(*(self._asked(worker) for worker in before))
+        answers = {worker.address: worker for worker in asked}
+        self._known = {address: answers.get(address, one) for address, one in self._known.items()}
+        if any(_differ(one, answers[one.address]) for one in before):
             self._publish()
         return self.workers
 
@@ -182,7 +160,7 @@ class Workers:
             worker,
             facts=facts,
             error=None,
-            latency_s=facts.latency_s,
+            latency_s=facts.latency_s if measure else worker.latency_s or facts.latency_s,
             bytes_per_s=facts.bytes_per_s or worker.bytes_per_s,
         )
 
@@ -200,7 +178,7 @@ class Workers:
         self._bus.publish(WorkersChanged(self.workers))
 
     def _keep(self) -> None:
-        entries = {str(worker.address): _entry_of(worker) for worker in self.workers}
+        entries = {str(worker.address): entry_of(worker) for worker in self.workers}
 
         def change(before: Settings) -> Settings:
             engine = dataclasses.replace(before.engine, workers=entries)
@@ -208,6 +186,15 @@ class Workers:
 
         if self._store.settings.engine.workers != entries:
             self._store.update(change)
+
+
+def _differ(before: Worker, after: Worker) -> bool:
+    """Errors are new objects every time, and the latency is never twice the same."""
+    first, then = (
+        (one.error and one.error.code, one.facts and (one.facts.version, one.facts.devices))
+        for one in (before, after)
+    )
+    return first != then
 
 
 async def fits_engine(build: EngineBuild, facts: WorkerFacts) -> None:
@@ -231,69 +218,3 @@ async def fits_engine(build: EngineBuild, facts: WorkerFacts) -> None:
             ErrorCode.WORKER_ENDED, {"detail": f"{build.name}: {last.strip()[:200]}"}
         )
     raise BackendError(ErrorCode.WORKER_OTHER_VERSION, params)
-
-
-def _devices_of(worker: Worker) -> list[Gpu]:
-    facts = worker.facts
-    found = []
-    for number, memory in enumerate(facts.devices if facts is not None else ()):
-        is_processor = memory.free_bytes == memory.total_bytes
-        share = PROCESSOR_SHARE if is_processor else 1.0
-        found.append(
-            Gpu(
-                index=number,
-                uuid=f"{worker.address}/{number}",
-                name=worker.name or str(worker.address),
-                vram_total_bytes=memory.total_bytes,
-                vram_free_bytes=int(memory.free_bytes * share),
-                driver="",
-                compute_capability=None,
-                pcie_gen=None,
-                pcie_width=None,
-                temperature_c=None,
-                power_w=None,
-                power_limit_w=None,
-                load_percent=None,
-                link=RpcLink(
-                    str(worker.address),
-                    number,
-                    worker.latency_s,
-                    worker.bytes_per_s,
-                    is_processor,
-                ),
-            )
-        )
-    return found
-
-
-def _entry_of(worker: Worker) -> dict[str, int | str]:
-    entry: dict[str, int | str] = {"name": worker.name}
-    if worker.latency_s is not None:
-        entry["latency_us"] = round(worker.latency_s * 1e6)
-    if worker.bytes_per_s is not None:
-        entry["bytes_per_s"] = round(worker.bytes_per_s)
-    return entry
-
-
-def _kept(entries: Mapping[str, Mapping[str, int | str]]) -> list[Worker]:
-    """Those of the settings file, which anybody may have edited."""
-    found = []
-    for text, entry in entries.items():
-        try:
-            address = worker_address(text)
-        except BackendError:
-            continue
-        latency, rate = (_positive(entry.get(name)) for name in ("latency_us", "bytes_per_s"))
-        found.append(
-            Worker(
-                address,
-                str(entry.get("name", ""))[:LONGEST_NAME],
-                latency_s=None if latency is None else latency / 1e6,
-                bytes_per_s=rate,
-            )
-        )
-    return found
-
-
-def _positive(value: int | str | None) -> float | None:
-    return float(value) if type(value) is int and value > 0 else None

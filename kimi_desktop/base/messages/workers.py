@@ -131,8 +131,10 @@ TEXTS = {
     "workers.connected": Text("An engine has connected.", "有引擎连接。"),
     "workers.left": Text("The engine has left.", "引擎已断开。"),
     "workers.none": Text(
-        "No workers. Run “kimi-desktop worker” on another machine, then “kimi-desktop workers add”.",
-        "没有工作机。请在另一台机器上运行“kimi-desktop worker”，然后运行“kimi-desktop workers add”。",
+        "No workers. Run “kimi-desktop worker” on another machine, then “kimi-desktop workers "
+        "add”.",
+        "没有工作机。请在另一台机器上运行“kimi-desktop worker”，"
+        "然后运行“kimi-desktop workers add”。",
     ),
     "workers.row.ready": Text(
         "{address} {name}: {memory}, RPC protocol {version}, {latency} ms, {rate}",

@@ -11,7 +11,8 @@ import pytest
 
 from kimi_desktop.backends.rpc import wire
 from kimi_desktop.backends.rpc.addresses import WorkerAddress
-from kimi_desktop.backends.rpc.wire import MEASURED_BYTES, WorkerFacts, WorkerMemory, ask_worker
+from kimi_desktop.backends.rpc.types import WorkerFacts, WorkerMemory
+from kimi_desktop.backends.rpc.wire import MEASURED_BYTES, ask_worker
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from tests.support.rpc_worker import GIB, ScriptedWorker, serving
 
