@@ -102,7 +102,8 @@ def codes(store: SettingsStore) -> list[ErrorCode]:
 def plain(settings: Settings) -> dict[str, Any]:
     """Comparable: a mapping read from a file is a read-only view."""
     loads = {model: dict(load) for model, load in settings.engine.loads.items()}
-    engine = dataclasses.replace(settings.engine, loads=loads)
+    workers = {address: dict(entry) for address, entry in settings.engine.workers.items()}
+    engine = dataclasses.replace(settings.engine, loads=loads, workers=workers)
     serve = dataclasses.replace(settings.serve, clients=dict(settings.serve.clients))
     hubs = dataclasses.replace(settings.hubs, owners=dict(settings.hubs.owners))
     return dataclasses.asdict(dataclasses.replace(settings, engine=engine, serve=serve, hubs=hubs))
