@@ -146,6 +146,10 @@
         <translation>本机没有引擎可用的 GPU，引擎在 CPU 上运行，因此这里显示 CPU 负载和引擎占用的内存。</translation>
     </message>
     <message>
+        <source>CUDA_VISIBLE_DEVICES hides the GPUs, so the engine computes on the CPU: its load and memory stand here instead.</source>
+        <translation>CUDA_VISIBLE_DEVICES 隐藏了 GPU，引擎使用 CPU 计算：这里显示其负载和内存。</translation>
+    </message>
+    <message>
         <source>The GPU shares the main memory and its driver does not report its load: what the engine holds and the CPU&apos;s load stand here.</source>
         <translation>GPU 与系统共用内存，驱动也不提供其负载，因此这里显示引擎占用的内存和 CPU 负载。</translation>
     </message>

@@ -283,6 +283,10 @@
         <translation>未找到 GPU 驱动，全部在内存中运行。</translation>
     </message>
     <message>
+        <source>CUDA_VISIBLE_DEVICES hides the GPUs: everything runs from RAM.</source>
+        <translation>CUDA_VISIBLE_DEVICES 隐藏了 GPU：全部在内存中运行。</translation>
+    </message>
+    <message>
         <source>This machine has no GPU that is known here: everything runs from RAM.</source>
         <translation>本机没有可用的 GPU，全部在内存中运行。</translation>
     </message>

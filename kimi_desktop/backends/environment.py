@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from kimi_desktop.machine.visible import VARIABLE, is_mapped
+
 ALLOWED = frozenset(
     {
         # who and where
@@ -16,7 +18,7 @@ ALLOWED = frozenset(
         # libraries of builds that lie in a folder of their own
         "DYLD_LIBRARY_PATH", "LD_LIBRARY_PATH",
         # which GPUs, and where their drivers are
-        "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES",
+        "CUDA_PATH", "GGML_VK_VISIBLE_DEVICES",
         "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "NVIDIA_DRIVER_CAPABILITIES",
         "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
         # Windows cannot start a program without some of these
@@ -39,13 +41,19 @@ FIXED = {
 def engine_environment(
     environment: Mapping[str, str], extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """What of ``environment`` an engine may see, and ``extra``."""
+    """What of ``environment`` an engine may see, and ``extra``.
+
+    A list of GPUs is applied where GPUs are counted (``machine.visible``); only parts of one (MIG)
+    are passed on.
+    """
+    wish = environment.get(VARIABLE)
+    parts = {VARIABLE: wish} if wish is not None and not is_mapped(wish) else {}
     kept = {
         name: value
         for name, value in environment.items()
         if _canonical(name) in ALLOWED or name.startswith(ALLOWED_PREFIXES)
     }
-    return kept | FIXED | dict(extra or {})
+    return kept | parts | FIXED | dict(extra or {})
 
 
 def _canonical(name: str) -> str:

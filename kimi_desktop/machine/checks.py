@@ -214,7 +214,8 @@ def _gpu_rows(machine: Machine, language: Language) -> Iterable[CheckRow]:
             expected=message("machine.gpu.failed_expected", language),
         )
     elif note:
-        key = "machine.gpu.no_driver" if note == "no_driver" else "machine.gpu.none"
+        keys = {"no_driver": "machine.gpu.no_driver", "hidden": "machine.gpu.hidden"}
+        key = keys.get(note, "machine.gpu.none")
         yield CheckRow(
             Result.WARN,
             "gpu",

@@ -7,6 +7,7 @@ them apart). The library stays open, since opening it takes longer than all quer
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from kimi_desktop.machine import nvml
 from kimi_desktop.machine.linux_files import read_text
 from kimi_desktop.machine.nvml import InstalledNvml, Nvml, NvmlFailure
 from kimi_desktop.machine.types import Gpu, GpuReading
+from kimi_desktop.machine.visible import VARIABLE, visible
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +62,12 @@ class GpuReader:
         library: Nvml | None = None,
         root: Path = Path("/"),
         clock: Callable[[], float] = time.monotonic,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._nvml = library or InstalledNvml()
         self._root = root
         self._clock = clock
+        self._wish = environment.get(VARIABLE)
         self._lock = threading.Lock()
         self._is_open = False
         self._tried = False
@@ -121,6 +125,18 @@ class GpuReader:
                 self._fixed.append(self._read_fixed(index))
             except NvmlFailure as failure:
                 self._fail(f"GPU {index}", failure)
+        self._hide(count)
+
+    def _hide(self, count: int) -> None:
+        """Leave out what the user's own variable hides."""
+        uuids = [""] * count
+        for fixed in self._fixed:
+            uuids[fixed.index] = fixed.uuid
+        allowed = visible(self._wish, uuids)
+        shown = [fixed for fixed in self._fixed if fixed.index in allowed]
+        if self._fixed and not shown:
+            self._note = "hidden"
+        self._fixed = shown
 
     def _shut(self) -> None:
         self._fixed = []

@@ -146,7 +146,8 @@ class Machine:
     system: str
     """Operating system and version, for reports."""
     gpu_note: str
-    """"" (all GPUs are listed), "no_driver", "no_gpu", "apple" (shares main memory), "failed"."""
+    """"" (all GPUs are listed), "no_driver", "no_gpu", "hidden" (by
+    CUDA_VISIBLE_DEVICES), "apple" (shares main memory), "failed"."""
     gpu_failures: tuple[str, ...] = ()
     """With "failed": what the driver said, one line per GPU that does not answer."""
 

@@ -176,6 +176,11 @@ TEXTS: dict[str, Text] = {
         "Models run on the CPU; long prompts take longer to read",
         "模型在 CPU 上运行，长提示词的处理会更慢",
     ),
+    "machine.gpu.hidden": Text("The GPUs are hidden", "GPU 被隐藏"),
+    "machine.gpu.hidden_detail": Text(
+        "CUDA_VISIBLE_DEVICES hides all of them from programs; start the app without it.",
+        "CUDA_VISIBLE_DEVICES 对程序隐藏了所有 GPU；请在不设置该变量的情况下启动应用。",
+    ),
     "machine.gpu.no_driver": Text("An NVIDIA GPU without a driver", "有 NVIDIA GPU，但没有驱动"),
     "machine.gpu.no_driver_detail": Text(
         "Models run on the CPU until NVIDIA's driver is installed",

@@ -75,6 +75,11 @@ class Reader:
                 "This machine has no GPU that the engine can use, so it computes on the CPU: its "
                 "load and memory stand here instead.",
             ),
+            "hidden": translate(
+                "Graphs",
+                "CUDA_VISIBLE_DEVICES hides the GPUs, so the engine computes on the CPU: its load "
+                "and memory stand here instead.",
+            ),
             "apple": translate(
                 "Graphs",
                 "The GPU shares the main memory and its driver does not report its load: what the "

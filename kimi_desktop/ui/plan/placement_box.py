@@ -167,6 +167,7 @@ class PlacementBox(QWidget):
             "apple": self.tr("The GPU of this Mac shares main memory: the bar of RAM counts both."),
             "failed": self.tr("The GPU does not answer, so everything runs from RAM."),
             "no_driver": self.tr("No GPU driver was found, so everything runs from RAM."),
+            "hidden": self.tr("CUDA_VISIBLE_DEVICES hides the GPUs: everything runs from RAM."),
         }.get(
             note, self.tr("This machine has no GPU that is known here: everything runs from RAM.")
         )

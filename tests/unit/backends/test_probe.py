@@ -127,7 +127,6 @@ def test_only_what_is_allowed_reaches_an_engine() -> None:
         "PATH": "/bin",
         "LC_ALL": "C",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-        "CUDA_VISIBLE_DEVICES": "0",
         "PYTHONPATH": "/ours",
         "GGML_NO_BACKTRACE": "1",
     }

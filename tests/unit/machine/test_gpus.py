@@ -213,6 +213,15 @@ def test_who_holds_the_memory(h200: PlaybackNvml, tmp_path: Path) -> None:
     assert reading.process_bytes == {425: 3055550464, 77: None}
 
 
+def test_only_cards_that_the_user_lets_be_seen(tmp_path: Path) -> None:
+    for wish, shown, note in (("1", [1], ""), ("1,0", [0, 1], ""), ("", [], "hidden")):
+        reader = GpuReader(two_cards(), tmp_path, environment={"CUDA_VISIBLE_DEVICES": wish})
+        look = reader.look()
+        assert [gpu.index for gpu in look.gpus] == shown
+        assert look.note == note
+        assert [reading.gpu.index for reading in reader.sample()] == shown
+
+
 def test_traffic_and_what_holds_the_clocks_down(h200: PlaybackNvml, tmp_path: Path) -> None:
     h200.answer("DeviceGetPcieThroughput gpu0 1", 12_000_000)
     h200.answer("DeviceGetPcieThroughput gpu0 0", 5_000)
