@@ -84,7 +84,7 @@ async def measure(
         creationflags=NO_WINDOW,
     )
     assert process.stdin and process.stdout  # noqa: PT018
-    found = _Answers(job.disk)
+    found = _Answers(job)
     try:
         process.stdin.write(json.dumps(wish).encode() + b"\n")
         while line := await asyncio.wait_for(process.stdout.readline(), PART_TIMEOUT_S):
@@ -137,18 +137,18 @@ def measure_all(
 class _Answers:
     """The lines of the child, put together."""
 
-    def __init__(self, disk_name: str) -> None:
-        self._disk_name = disk_name
+    def __init__(self, job: MeasureJob) -> None:
+        self._disk_name = job.disk
         self.measured = Measured()
         self.failed: dict[MeasuredPart, str] = {}
-        self.current: MeasuredPart | None = None
+        self.current: MeasuredPart | None = job.part
+        """Not answered yet, from the start: a child that never speaks has failed, too."""
 
     def take(self, line: bytes, progress: Progress) -> None:
         facts: dict[str, Any] = json.loads(line)
         part = MeasuredPart(facts["part"])
         match facts["event"]:
             case "began":
-                self.current = part
                 progress(part, 0.0)
             case "progress":
                 progress(part, float(facts["share"]))

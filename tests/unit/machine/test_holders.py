@@ -71,4 +71,4 @@ def test_one_that_does_not_listen_is_told(monkeypatch):
         assert caught.value.code is ErrorCode.PROGRAM_STAYS
     finally:
         child.kill()
-        child.wait()
+        child.communicate()

@@ -174,18 +174,25 @@ def test_a_child_that_crashes_harms_nothing(io: IoLoop, tmp_path: Path) -> None:
     assert "exit" in failed[PCIE]
 
 
+@pytest.mark.parametrize(
+    "first", ["print(json.dumps({'event': 'began', 'part': 'disk'}), flush=True)", "pass"]
+)
 def test_a_child_that_hangs_is_given_up(
-    io: IoLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    io: IoLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
     monkeypatch.setattr(measuring, "PART_TIMEOUT_S", 0.5)
     monkeypatch.setattr(measuring, "STOP_TIMEOUT_S", 0.2)
-    began = "print(json.dumps({'event': 'began', 'part': 'disk'}), flush=True)"
     operation, _ = run(
-        io, MeasureJob(DISK, "/d", str(tmp_path)), *child(tmp_path, began, "time.sleep(600)")
+        io, MeasureJob(DISK, "/d", str(tmp_path)), *child(tmp_path, first, "time.sleep(600)")
     )
     measured, failed = operation.result(PATIENCE_S)
     assert measured.is_empty
     assert failed == {DISK: "time"}
+
+
+def test_a_child_that_never_speaks_has_failed(io: IoLoop, tmp_path: Path) -> None:
+    operation, _ = run(io, MeasureJob(RAM), *child(tmp_path, "sys.exit(3)"))
+    assert operation.result(PATIENCE_S)[1] == {RAM: "exit 3"}
 
 
 def test_a_part_that_fails_says_why(io: IoLoop, tmp_path: Path) -> None:

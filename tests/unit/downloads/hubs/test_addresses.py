@@ -11,7 +11,7 @@ from tests.support.hub.content import HubFile
 from tests.support.hub.server import LocalHub
 
 
-@pytest.mark.parametrize("kind", list(HubKind))
+@pytest.mark.parametrize("kind", [HubKind.HUGGINGFACE, HubKind.MODELSCOPE])
 @pytest.mark.parametrize("path", ["a.gguf", "UD-Q2/a b#?%&+.gguf", "中文/模型.gguf"])
 def test_every_name_survives(kind: HubKind, path: str) -> None:
     with LocalHub("org/model", [HubFile(path, 100)]) as hub:
@@ -20,6 +20,11 @@ def test_every_name_survives(kind: HubKind, path: str) -> None:
         file = hub.file(path)
         assert file is not None
         assert answer.content == file.read(0, 100)
+
+
+def test_archives_of_a_release() -> None:
+    source = Source(HubKind.GITHUB, "https://g.com", "org/name", "b1", "a b#.zip")
+    assert file_url(source) == "https://g.com/org/name/releases/download/b1/a%20b%23.zip"
 
 
 def test_a_revision_with_a_slash() -> None:
