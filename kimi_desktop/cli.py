@@ -24,7 +24,8 @@ from kimi_desktop.planner.plan_types import Profile
 if TYPE_CHECKING:
     from kimi_desktop.downloads.remote_models import RemoteModels
 
-INTERRUPTED = 130
+BAD_ARGUMENTS, INTERRUPTED = 2, 130
+ENDPOINT_ACTIONS = ("list", "check", "add", "remove")
 ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
 WORKER_PORT = 50052
 """Of llama.cpp's own ggml-rpc-server."""
@@ -117,16 +118,12 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
     plan.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
     _add_files(verb, say)
-    engine = verb("engine", _engine)
-    engine.add_argument(
-        "action", choices=ENGINE_ACTIONS, metavar="ACTION", help=say("engine.action")
-    )
-    engine.add_argument("name", nargs="?", default="", metavar="NAME", help=say("engine.name"))
-    engine.add_argument("--build", metavar="KIND", help=say("engine.build"))
+    _add_engines(verb, say)
     diagnose = verb("diagnose", _diagnose)
     diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
     chat = verb("chat", _chat)
     chat.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
+    chat.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
     chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
     bench = verb("bench", _bench)
     bench.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
@@ -134,6 +131,7 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     bench.add_argument("--users", metavar="1,2,4", type=_counts, help=say("bench.users"))
     serve = verb("serve", _serve)
     serve.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
+    serve.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
     serve.add_argument("--port", type=_port, metavar="N", help=say("serve.port"))
     serve.add_argument("--lan", nargs="?", const="", metavar="ADDRESS", help=say("serve.lan"))
     serve.add_argument("--local", action="store_true", help=say("serve.local"))
@@ -167,6 +165,26 @@ def _add_machines(
     )
     workers.add_argument("address", nargs="?", default="", metavar="A", help=say("workers.address"))
     workers.add_argument("--device", default="", metavar="NAME", help=say("workers.device"))
+
+
+def _add_engines(
+    verb: Callable[[str, Run], argparse.ArgumentParser], say: Callable[[str], str]
+) -> None:
+    """The verbs for what answers: engines of this machine, and servers of others."""
+    engine = verb("engine", _engine)
+    engine.add_argument(
+        "action", choices=ENGINE_ACTIONS, metavar="ACTION", help=say("engine.action")
+    )
+    engine.add_argument("name", nargs="?", default="", metavar="NAME", help=say("engine.name"))
+    engine.add_argument("--build", metavar="KIND", help=say("engine.build"))
+    endpoint = verb("endpoint", _endpoint)
+    endpoint.add_argument(
+        "action", choices=ENDPOINT_ACTIONS, metavar="ACTION", help=say("endpoint.action")
+    )
+    endpoint.add_argument("name", nargs="?", default="", metavar="NAME", help=say("endpoint.name"))
+    endpoint.add_argument("url", nargs="?", default="", metavar="URL", help=say("endpoint.url"))
+    endpoint.add_argument("--key", action="store_true", help=say("endpoint.key"))
+    endpoint.add_argument("--key-file", action="store_true", help=say("endpoint.key_file"))
 
 
 def _add_files(
@@ -474,6 +492,28 @@ def _engine(options: argparse.Namespace, paths: AppPaths, language: Language) ->
     return 0
 
 
+def _endpoint(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.backends.attached.terminal import EndpointVerb  # noqa: PLC0415
+    from kimi_desktop.terminal import idle_core  # noqa: PLC0415
+
+    needed = {"list": 0, "add": 2}.get(options.action, 1)
+    if needed > sum(1 for given in (options.name, options.url) if given):
+        what = ("NAME", "NAME URL")[needed - 1]
+        sys.stderr.write(message("attached.terminal.needs", language, what=what) + "\n")
+        return BAD_ARGUMENTS
+    _log(paths)
+    with idle_core(paths) as core:
+        verb = EndpointVerb(core.other_servers, language, json_output=options.json)
+        if options.action == "list":
+            return verb.list()
+        if options.action == "check":
+            return verb.check(options.name)
+        if options.action == "remove":
+            return verb.remove(options.name)
+        with_key = options.key or options.key_file
+        return verb.add(options.name, options.url, with_key=with_key, key_in_file=options.key_file)
+
+
 def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
     from kimi_desktop.terminal import chat  # noqa: PLC0415
 
@@ -482,6 +522,7 @@ def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         paths,
         language,
         wanted=options.model,
+        endpoint=options.endpoint,
         prompt=options.prompt,
         json_output=options.json,
     )
@@ -503,6 +544,10 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
     address = None if options.lan is None else lan_address(options.lan)
     if options.local:
         address = ""
+    if options.endpoint and (options.profile or options.ctx is not None):
+        text = message("cli.not_with_endpoint", language, name=options.endpoint)
+        sys.stderr.write(text + "\n")
+        return BAD_ARGUMENTS
     if options.unit:
         return _write_unit(options, address, language)
     _log(paths)
@@ -511,6 +556,7 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
         address=address,
         profile=Profile(options.profile) if options.profile else None,
         context=options.ctx,
+        endpoint=options.endpoint,
     )
     return serve(paths, language, wanted=options.model, options=wishes, json_output=options.json)
 
@@ -546,9 +592,10 @@ def _write_unit(options: argparse.Namespace, address: str | None, language: Lang
 
     words = [sys.executable, "-m", "kimi_desktop", "serve"]
     if options.model:  # the unit runs in another folder
-        is_file = Path(options.model).is_file()
+        is_file = not options.endpoint and Path(options.model).is_file()
         words.append(str(Path(options.model).resolve()) if is_file else options.model)
     for flag, value in (
+        ("--endpoint", options.endpoint),
         ("--port", options.port),
         ("--profile", options.profile),
         ("--ctx", options.ctx),

@@ -12,6 +12,7 @@ import logging
 import threading
 from pathlib import Path
 
+from kimi_desktop.backends.attached.service import OtherServers
 from kimi_desktop.backends.engine_checks import EngineChecks
 from kimi_desktop.backends.exact_check import check_exactly
 from kimi_desktop.backends.learned import LearnedSpeeds
@@ -81,6 +82,7 @@ from kimi_desktop.planner.vllm_search import plan_server
 from kimi_desktop.planner.vllm_types import ServerPlan, ServerWishes
 from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 from kimi_desktop.serve.service import ServeService
+from kimi_desktop.server_keys import StoredServerKeys
 
 log = logging.getLogger(__name__)
 
@@ -216,6 +218,9 @@ class Core:
             paths.engine_builds_folder,
             self.downloads,
             in_use=self._is_running,
+        )
+        self.other_servers = OtherServers(
+            self.io, self.bus, self.store, StoredServerKeys(paths.config), self.engine
         )
         self.plans = self.engine.plans
         self.servers = self.engine.servers

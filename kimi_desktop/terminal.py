@@ -7,15 +7,17 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
-from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.backends.types import EngineStatus, LoadSettings
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError, ServeError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.chat.terminal_output import JsonOutput, PlainOutput
@@ -54,6 +56,16 @@ def running_core(paths: AppPaths) -> Iterator[Core]:
         core.close()
 
 
+@contextmanager
+def idle_core(paths: AppPaths) -> Iterator[Core]:
+    """The services without a look at the machine or the library."""
+    core = Core(paths)
+    try:
+        yield core
+    finally:
+        core.close()
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
     del number, frame
     raise KeyboardInterrupt
@@ -81,21 +93,33 @@ def chat(
     language: Language,
     *,
     wanted: str | None,
+    endpoint: str | None,
     prompt: str | None,
     json_output: bool,
 ) -> int:
     """Start the model and converse, or answer ``prompt`` and leave. Returns the exit code."""
     with running_core(paths) as core:
-        model = find_model(core, wanted)
-        if model.is_starter and not json_output:
-            sys.stderr.write(message("cli.demo", language) + "\n")
+        if endpoint:
+            title, start = _attaching(core, endpoint, wanted)
+        else:
+            model = find_model(core, wanted)
+            if model.is_starter and not json_output:
+                sys.stderr.write(message("cli.demo", language) + "\n")
+            title, start = model.title, partial(core.engine.start, core.engine.settings_for(model))
         talk = TerminalChat(core.chats, core.engine, core.bus, language, json_output=json_output)
-        starting = core.engine.start(core.engine.settings_for(model))
         try:
-            talk.wait_until_ready(starting, model.title)
+            talk.wait_until_ready(start(), title)
         except KimiError:  # it has been said
             return 1
         return talk.run(prompt)
+
+
+def _attaching(
+    core: Core, endpoint: str, wanted: str | None
+) -> tuple[str, Callable[[], Operation[EngineStatus]]]:
+    """A title, and what attaches to a model of another server."""
+    core.other_servers.find_ollama().result()
+    return wanted or endpoint, lambda: core.other_servers.attach(endpoint, wanted or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +131,8 @@ class ServeOptions:
     """Of this machine in a local network; "" = this machine only."""
     profile: Profile | None = None
     context: int | None = None
+    endpoint: str | None = None
+    """A server that somebody else runs, instead of an engine."""
 
 
 def serve(
@@ -125,7 +151,7 @@ def serve(
         KimiError: model, engine or gateway failed.
     """
     with running_core(paths) as core:
-        model = find_model(core, wanted)
+        title, start = _begin_serving(core, wanted, options)
         _remember(core, options)
         serving = core.serve.switch_on().result()
         output = (
@@ -133,15 +159,15 @@ def serve(
             if json_output
             else PlainOutput(sys.stdout, sys.stderr, language)
         )
-        output.loading(model.title, None)
-        status = core.engine.start(_settings_to_serve(core, model, options)).result()
-        output.ready(model.title, status.engine_name)
+        output.loading(title, None)
+        status = start().result()
+        output.ready(title, status.engine_name)
         if json_output:
             line = {"event": "serving", "url": serving.url, "key": serving.api_key}
             sys.stdout.write(json.dumps(line) + "\n")
         else:
             for text in (
-                message("cli.serve.ready", language, model=model.title, url=serving.url),
+                message("cli.serve.ready", language, model=title, url=serving.url),
                 message("cli.serve.key", language, api_key=serving.api_key),
                 message("cli.serve.end", language),
             ):
@@ -161,6 +187,16 @@ def _remember(core: Core, options: ServeOptions) -> None:
     )
     if chosen != before:
         core.store.update(lambda s: dataclasses.replace(s, serve=chosen))
+
+
+def _begin_serving(
+    core: Core, wanted: str | None, options: ServeOptions
+) -> tuple[str, Callable[[], Operation[EngineStatus]]]:
+    """A title, and what brings the model up."""
+    if options.endpoint:
+        return _attaching(core, options.endpoint, wanted)
+    model = find_model(core, wanted)
+    return model.title, lambda: core.engine.start(_settings_to_serve(core, model, options))
 
 
 def _settings_to_serve(core: Core, model: LocalModel, options: ServeOptions) -> LoadSettings:

@@ -20,10 +20,12 @@ LONGEST_DETAIL = 400
 
 TOO_LONG = re.compile(
     r"request \((?P<needed>\d+) tokens\) exceeds the available context size \((?P<context>\d+)"
-    r"|maximum context length is (?P<limit>\d+) tokens.*?contains at least (?P<asked>\d+)",
+    r"|maximum context length is (?P<limit>\d+) tokens.*?"
+    r"(?:contains at least|resulted in|you requested) (?P<asked>\d+)"
+    r"|input \((?P<input>\d+) tokens\) is longer than the model's context length \((?P<length>\d+)",
     re.DOTALL,
 )
-"""llama.cpp's sentence, and vLLM's."""
+"""llama.cpp's sentence, vLLM's and OpenAI's, SGLang's."""
 
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
@@ -47,6 +49,17 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
             "enable_thinking": request.thinking,
         }
     return body
+
+
+def unsupported_field(body: bytes) -> str:
+    """The field of a request that a model does not take, by OpenAI's error; "" for any other."""
+    try:
+        error = json.loads(body)["error"]
+        if error["code"] in ("unsupported_parameter", "unsupported_value"):
+            return str(error["param"] or "")
+    except (ValueError, TypeError, KeyError):
+        pass
+    return ""
 
 
 class ChatStreamReader:
@@ -114,7 +127,8 @@ class ChatStreamReader:
         said = str(facts.get("message") or error or "")
         code = _whole(facts.get("code")) or status or 500
         if match := TOO_LONG.search(said):
-            needed, context = match["needed"] or match["asked"], match["context"] or match["limit"]
+            needed = match["needed"] or match["asked"] or match["input"]
+            context = match["context"] or match["limit"] or match["length"]
             params = {"needed": int(needed), "context": int(context)}
             return ChatError(ErrorCode.CHAT_TOO_LONG, params)
         if facts.get("type") == "exceed_context_size_error":

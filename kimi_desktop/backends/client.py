@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kimi_desktop.backends.chat_stream import ChatStreamReader, request_body
 from kimi_desktop.backends.sse import SseParser
 from kimi_desktop.backends.types import ChatRequest, Delta, Endpoint
-from kimi_desktop.base.errors import ChatError, ErrorCode
+from kimi_desktop.base.errors import ChatError, ErrorCode, KimiError
 
 if TYPE_CHECKING:
     import httpx
@@ -37,14 +37,24 @@ _NONSENSE = (ValueError, TypeError, KeyError)
 class EngineClient:
     """Requests to one running engine. Create and close it on the IO thread."""
 
+    _chat_path = "/v1/chat/completions"
+
     def __init__(self, endpoint: Endpoint, *, silence_s: float = SILENCE_S) -> None:
         import httpx  # noqa: PLC0415 - 0.1 s that the first window does not wait for
 
         self._silence_s = silence_s
         self._errors: type[httpx.HTTPError] = httpx.HTTPError
+        self._http = self._connected(endpoint)
+        self._stream_timeout = httpx.Timeout(
+            None, connect=CONNECT_TIMEOUT_S, write=ANSWER_TIMEOUT_S
+        )
+
+    def _connected(self, endpoint: Endpoint) -> httpx.AsyncClient:
+        import httpx  # noqa: PLC0415 - see above
+
         socket_path = str(endpoint.socket_path) if endpoint.socket_path is not None else None
         host = "http://localhost" if socket_path else f"http://127.0.0.1:{endpoint.port}"
-        self._http = httpx.AsyncClient(
+        return httpx.AsyncClient(
             base_url=host,
             headers={"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {},
             transport=httpx.AsyncHTTPTransport(
@@ -57,9 +67,6 @@ class EngineClient:
             ),
             timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
             trust_env=False,
-        )
-        self._stream_timeout = httpx.Timeout(
-            None, connect=CONNECT_TIMEOUT_S, write=ANSWER_TIMEOUT_S
         )
 
     async def stream_chat(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
@@ -76,13 +83,14 @@ class EngineClient:
         try:
             async with self._http.stream(
                 "POST",
-                "/v1/chat/completions",
-                json=request_body(request),
+                self._chat_path,
+                json=self._body(request),
                 timeout=self._stream_timeout,
             ) as response:
                 heard.chunks = 1
                 if response.status_code != 200:
-                    raise reader.refusal(response.status_code, await _beginning(response))
+                    beginning = await _beginning(response)
+                    raise self._refusal(reader, response.status_code, beginning)
                 async with self._watched(response, heard):
                     async for chunk in response.aiter_raw():
                         heard.chunks += 1
@@ -96,6 +104,12 @@ class EngineClient:
             detail = heard.silence or f"{type(error).__name__}: {error}"
             code = ErrorCode.CHAT_CONNECTION_LOST if heard.chunks else ErrorCode.CHAT_NO_ENGINE
             raise ChatError(code, {"detail": detail}, cause=error) from error
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        return request_body(request)
+
+    def _refusal(self, reader: ChatStreamReader, status: int, body: bytes) -> KimiError:
+        return reader.refusal(status, body)
 
     async def count_tokens(self, request: ChatRequest) -> int | None:
         """Tokens of the prompt, templates and all; None where the engine does not tell."""

@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import importlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import psutil
 
+from kimi_desktop.backends.attached.client import AttachedClient
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.defaults import plain_settings
@@ -29,6 +30,7 @@ from kimi_desktop.backends.server_planner import ServerPlanner
 from kimi_desktop.backends.state_machine import ANSWERING, RUNNING, EngineStateMachine
 from kimi_desktop.backends.types import (
     SERVER_KINDS,
+    Attachment,
     Endpoint,
     EngineKind,
     EngineMetrics,
@@ -68,6 +70,11 @@ HTTP_LIBRARY = "httpx"
 TAIL_LINES = 40
 PROBED = "engines"
 """A folder for what engines have said about themselves."""
+
+
+Connect = Callable[[], Awaitable[tuple[Attachment, Endpoint]]]
+"""Asks a server that is not ours whether it has the model; fails with the reason."""
+Begin = Callable[["asyncio.Future[EngineStatus]"], Coroutine[Any, Any, None]]
 
 
 class Forecast(Protocol):
@@ -128,6 +135,8 @@ class LlamaEngineService:
             factors=factors,
         )
         self._run: EngineRun | None = None
+        self._link: tuple[Endpoint, AttachedClient] | None = None
+        """To a server that is not ours; None while an engine of ours is meant."""
         self._beginning: asyncio.Task[None] | None = None
         self._driving: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
@@ -143,13 +152,19 @@ class LlamaEngineService:
     @property
     def endpoint(self) -> Endpoint | None:
         """Where the ready engine listens; None while there is none."""
-        run = self._run
-        return run.endpoint if run is not None and self.status.state in ANSWERING else None
+        if self.status.state not in ANSWERING:
+            return None
+        if self._link is not None:
+            return self._link[0]
+        return self._run.endpoint if self._run is not None else None
 
     def client(self) -> EngineClient | None:
         """How to ask the ready engine, on the IO thread; None while there is none."""
-        run = self._run
-        return run.client if run is not None and self.status.state in ANSWERING else None
+        if self.status.state not in ANSWERING:
+            return None
+        if self._link is not None:
+            return self._link[1]
+        return self._run.client if self._run is not None else None
 
     async def metrics(self) -> EngineMetrics | None:
         """What the ready engine counts; None while there is none. On the IO thread.
@@ -180,7 +195,7 @@ class LlamaEngineService:
 
     def log_text(self) -> str:
         """The log of the last start, keys removed."""
-        run = self._run
+        run = self._run if self.status.attached is None else None
         return "\n".join(run.log.lines()) if run is not None else ""
 
     # what to load
@@ -237,10 +252,24 @@ class LlamaEngineService:
         Raises (from the operation):
             KimiError: why it did not become ready; the status has it, too.
         """
-        return self._io.submit(lambda: self._start(settings, remember=remember))
+        return self._io.submit(
+            lambda: self._start(lambda ready: self._begin(settings, ready, remember=remember))
+        )
+
+    def attach(self, wanted: Attachment, connect: Connect) -> Operation[EngineStatus]:
+        """Use a model of a server that is not ours; ends an engine that runs first.
+
+        Ends READY, or STOPPED when detached (``stop``) meanwhile.
+
+        Raises (from the operation):
+            KimiError: why it cannot be used; the status has it, too.
+        """
+        return self._io.submit(
+            lambda: self._start(lambda ready: self._begin_attached(wanted, connect, ready))
+        )
 
     def stop(self) -> Operation[EngineStatus]:
-        """End it: term, wait, kill, the whole tree."""
+        """End it: term, wait, kill, the whole tree. A server that is not ours is only left."""
         return self._io.submit(self._stop)
 
     def find_leftovers(self) -> Operation[tuple[Leftover, ...]]:
@@ -268,13 +297,11 @@ class LlamaEngineService:
         forecast = self.forecast(settings, model)
         return await self._checker(settings, model, machine, forecast)
 
-    async def _start(self, settings: LoadSettings, *, remember: bool) -> EngineStatus:
+    async def _start(self, begin: Begin) -> EngineStatus:
         ready: asyncio.Future[EngineStatus] = asyncio.get_running_loop().create_future()
         ready.add_done_callback(_retrieve)
         await self._turn.acquire()  # here, so that a stop that comes later waits behind it
-        self._beginning = self._io.spawn(
-            self._begin(settings, ready, remember=remember), name="engine start"
-        )
+        self._beginning = self._io.spawn(begin(ready), name="engine start")
         self._beginning.add_done_callback(lambda _: self._turn.release())
         try:
             return await asyncio.shield(ready)
@@ -302,6 +329,30 @@ class LlamaEngineService:
             self._remember(settings)
         self._states.move(EngineState.LOADING, pid=run.pid)
         self._driving = self._io.spawn(self._drive(run, ready), name="engine")
+
+    async def _begin_attached(
+        self, wanted: Attachment, connect: Connect, ready: asyncio.Future[EngineStatus]
+    ) -> None:
+        await self._end_current()
+        self._states.move(EngineState.STARTING, attached=wanted, engine_name=wanted.server)
+        try:
+            attachment, endpoint = await connect()
+        except KimiError as error:
+            self._fail(error)
+            ready.set_exception(error)
+            return
+        except asyncio.CancelledError:
+            self._states.move(EngineState.STOPPING)
+            ready.set_result(self._stopped())
+            return
+        client = AttachedClient(attachment, endpoint, self._on_lost)
+        self._link = (endpoint, client)
+        ready.set_result(self._states.move(EngineState.READY, attached=attachment))
+
+    def _on_lost(self, error: BackendError) -> None:
+        """The server that was attached is gone: it may come back, so nothing is forgotten."""
+        if self._link is not None and self.status.state in ANSWERING:
+            self._fail(error)
 
     async def _launched(self, settings: LoadSettings) -> EngineRun:
         self._io.pool(importlib.import_module, HTTP_LIBRARY)  # while the process starts
@@ -353,6 +404,13 @@ class LlamaEngineService:
             return self.status
 
     async def _end_current(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            if self.status.state in ANSWERING:
+                self._states.move(EngineState.STOPPING)
+                self._stopped()
+            await link[1].close()
+            return
         run, driving = self._run, self._driving
         if run is None or driving is None or self.status.state not in RUNNING:
             return
@@ -368,10 +426,11 @@ class LlamaEngineService:
             load_step=None,
             started_at=None,
             engine_name="",
+            attached=None,
         )
 
     def _fail(self, error: KimiError) -> None:
-        run = self._run
+        run = self._run if self.status.attached is None else None
         self._states.move(
             EngineState.FAILED,
             error=error,

@@ -15,7 +15,7 @@ S = EngineState
 
 TRANSITIONS: Mapping[EngineState, frozenset[EngineState]] = {
     S.STOPPED: frozenset({S.STARTING}),
-    S.STARTING: frozenset({S.LOADING, S.STOPPING, S.FAILED}),
+    S.STARTING: frozenset({S.LOADING, S.READY, S.STOPPING, S.FAILED}),
     S.LOADING: frozenset({S.READY, S.STOPPING, S.FAILED}),
     S.READY: frozenset({S.GENERATING, S.STOPPING, S.FAILED}),
     S.GENERATING: frozenset({S.READY, S.STOPPING, S.FAILED}),

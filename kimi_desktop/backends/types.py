@@ -240,13 +240,41 @@ class EngineState(StrEnum):
     FAILED = "failed"
 
 
+class ServerProgram(StrEnum):
+    """What answers at an address that the user named, as far as it shows."""
+
+    LLAMA_CPP = "llama.cpp"
+    VLLM = "vLLM"
+    SGLANG = "SGLang"
+    OLLAMA = "Ollama"
+    OTHER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A model on a server that is not ours: it is asked, and never started or ended."""
+
+    server: str
+    """The entry's name."""
+    url: str
+    """Of its API: "http://192.168.1.5:8000/v1"."""
+    model: str
+    """As requests call it."""
+    program: ServerProgram = ServerProgram.OTHER
+    version: str = ""
+    context: int | None = None
+    """Tokens, where the server tells."""
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a running engine listens: a Unix socket, else 127.0.0.1 and a port."""
+    """Where an engine listens: a Unix socket, 127.0.0.1 and a port, or another server's address."""
 
     socket_path: Path | None
     port: int | None
     api_key: str = field(repr=False)
+    url: str = ""
+    """Of a server that is not ours, its API; "" = an engine of this app."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +316,8 @@ class EngineStatus:
     """What was seen of the end; filled when failed."""
     started_at: float | None = None
     """time.time() of the start."""
+    attached: Attachment | None = None
+    """No process of ours: a model on another server (``settings`` is None)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,24 @@ class ErrorCode(StrEnum):
     BUILD_UNKNOWN = "builds.unknown"
     BUILD_IN_USE = "builds.in_use"
 
+    # servers that somebody else runs
+    SERVER_BAD_NAME = "attached.bad_name"
+    SERVER_BAD_ADDRESS = "attached.bad_address"
+    SERVER_UNKNOWN = "attached.unknown"
+    SERVER_UNREACHABLE = "attached.unreachable"
+    SERVER_NEEDS_KEY = "attached.needs_key"
+    SERVER_BAD_KEY = "attached.bad_key"
+    SERVER_BAD_CERTIFICATE = "attached.bad_certificate"
+    SERVER_NO_TLS = "attached.no_tls"
+    SERVER_NOT_OPENAI = "attached.not_openai"
+    SERVER_TROUBLE = "attached.trouble"
+    SERVER_NO_MODEL = "attached.no_model"
+    SERVER_LOST = "attached.lost"
+    SERVER_KEY_OPEN = "attached.key_open"
+    SERVER_KEY_MALFORMED = "attached.key_malformed"
+    SERVER_KEY_NOT_KEPT = "attached.key_not_kept"
+    SERVER_NOT_IN_STORE = "attached.not_in_store"
+
     # chat
     CHAT_NO_ENGINE = "chat.no_engine"
     CHAT_CONNECTION_LOST = "chat.connection_lost"

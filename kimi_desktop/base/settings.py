@@ -130,6 +130,18 @@ class HubSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherServerSettings:
+    """Servers that somebody else runs. Keys are kept elsewhere (``server_keys``)."""
+
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """Name -> address of its API."""
+    chosen: str = ""
+    """The one that Attach means; "" = a model of the library is chosen."""
+    model: str = ""
+    """Of that server."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it."""
 
@@ -140,6 +152,7 @@ class Settings:
     serve: ServeSettings = ServeSettings()
     downloads: DownloadSettings = DownloadSettings()
     hubs: HubSettings = HubSettings()
+    other_servers: OtherServerSettings = OtherServerSettings()
 
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]

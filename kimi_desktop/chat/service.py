@@ -338,10 +338,15 @@ class ChatService:
         )
         path = self._store.messages(answer.chat_id)
         asked = [message for message in path if message.id != answer.message.id]
-        load = self._engine.status.settings
+        status = self._engine.status
+        load = status.settings
         context = load.context // max(load.n_parallel, 1) if load is not None else None
         if load is not None:
             self._store.update(answer.chat_id, answer.message.id, model=str(load.model_path))
+        elif status.attached is not None:
+            context = status.attached.context
+            model = f"{status.attached.server}: {status.attached.model}"
+            self._store.update(answer.chat_id, answer.message.id, model=model)
         self._engine.set_generating(True)
         try:
             ended = await session.run(build_request(asked, self._settings()), context)

@@ -104,7 +104,7 @@ class Diagnoses:
         elif state is EngineState.STARTING:
             with self._lock:
                 self._latest = None
-        elif state is EngineState.FAILED:
+        elif state is EngineState.FAILED and event.status.attached is None:
             self._io.pool(self._read, event.status)
 
     def _read(self, status: EngineStatus) -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
+from kimi_desktop.base.tls import certificate_problem
 from kimi_desktop.downloads.hubs.addresses import origin_of, page_url
 from kimi_desktop.downloads.hubs.limits import wait_s
 from kimi_desktop.downloads.line import RangeAnswer
-from kimi_desktop.downloads.transport import certificate_problem, is_offline
+from kimi_desktop.downloads.transport import is_offline
 from kimi_desktop.downloads.types import FileJob, Source
 
 _PASSING = frozenset({408, 429, 500, 502, 503, 504, *range(520, 530)})

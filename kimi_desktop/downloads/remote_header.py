@@ -10,10 +10,10 @@ from __future__ import annotations
 import http.client
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.tls import certificate_problem
 from kimi_desktop.downloads.hubs.addresses import origin_of
 from kimi_desktop.downloads.hubs.limits import wait_s
 from kimi_desktop.downloads.line import RangeAnswer, open_range
-from kimi_desktop.downloads.transport import certificate_problem
 from kimi_desktop.models.gguf import GgufHeader, read_header
 
 _WAITING = ("RateLimit", "Retry-After", "Date")

@@ -6,18 +6,16 @@ No thread of its own; the worker's connections and the control calls use it.
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import random
 import socket
-import ssl
 import urllib.parse
 import urllib.request
 from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 
-import certifi
+from kimi_desktop.base.hosts import is_private
+from kimi_desktop.base.tls import tls_context
 
 CONNECT_TIMEOUT_S = 10.0
 USER_AGENT = "kimi-desktop"
@@ -48,15 +46,6 @@ class Link:
             with suppress(OSError):
                 # Not by SSLSocket.shutdown: a reader would go on without decryption.
                 _RawSocket.shutdown(self.socket, socket.SHUT_RDWR)
-
-
-@cache
-def tls_context() -> ssl.SSLContext:
-    """The system's trust store; certifi's where the system has none. Always verifies."""
-    context = ssl.create_default_context()
-    if not context.cert_store_stats()["x509_ca"]:
-        context.load_verify_locations(certifi.where())
-    return context
 
 
 def connect(url: str) -> Link:
@@ -141,31 +130,11 @@ def may_follow(origin: urllib.parse.SplitResult, target: urllib.parse.SplitResul
     return target.scheme in ("http", "https") and (local or not is_private(target.hostname))
 
 
-def is_private(host: str | None) -> bool:
-    """A name or address of this computer or of a private network."""
-    if not host or host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return not address.is_global
-
-
 def is_offline(error: BaseException) -> bool:
     """No route, no name, nobody there: the network is at fault, not the transfer."""
     return isinstance(error, (socket.gaierror, ConnectionRefusedError)) or (
         isinstance(error, OSError) and error.errno in _NO_NETWORK
     )
-
-
-def certificate_problem(error: BaseException | None) -> str | None:
-    """What is wrong with a certificate, when that is why there is no connection."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return getattr(error, "verify_message", "") or str(error)
-        error = error.__cause__ or error.__context__
-    return None
 
 
 _NO_NETWORK = frozenset({101, 113, 10051, 10065, 51, 65})

@@ -46,7 +46,7 @@ from kimi_desktop.serve.policy import (
     checked_embeddings,
     error_body,
 )
-from kimi_desktop.serve.relay import Relay, Target, no_model
+from kimi_desktop.serve.relay import Relay, Target, no_model, shown_error
 
 log = logging.getLogger("gateway")
 
@@ -119,7 +119,10 @@ class Gateway(Handler):
         if path == "/v1/embeddings":
             return checked_embeddings(body, model=target.model)
         check = checked_chat if path == "/v1/chat/completions" else checked_completion
-        return check(body, model=target.model, max_tokens=target.max_tokens)
+        # Our engines know no limit of their own; other servers refuse one that does not fit.
+        return check(
+            body, model=target.model, max_tokens=target.max_tokens, fills_in=target.is_ours
+        )
 
     async def _ask(self, client: str, path: str, call: Call) -> Response:
         """The engine's answer; a stream goes on after the header, and ends with the client's."""
@@ -135,7 +138,10 @@ class Gateway(Handler):
                     pieces=_stream(upstream),
                     release=stack.pop_all(),
                 )
-            return Response(upstream.status_code, await _whole_body(upstream))
+            answer = await _whole_body(upstream)
+            if upstream.status_code != 200 and self._relay.target is not None:
+                answer = shown_error(self._relay.target, upstream.status_code, answer)
+            return Response(upstream.status_code, answer)
         except httpx.HTTPError as error:
             log.warning("the engine's answer broke: %s", type(error).__name__)
             raise RefusedError(

@@ -172,19 +172,21 @@ class Call:
     stream: bool = False
 
 
-def checked_chat(raw: bytes, *, model: str, max_tokens: int) -> Call:
+def checked_chat(raw: bytes, *, model: str, max_tokens: int, fills_in: bool = True) -> Call:
     """The fields of a chat request that the engine may see.
 
     Args:
         raw: The request's body.
         model: The engine's name for what is loaded; clients may have any other in their settings.
-        max_tokens: The longest answer that is allowed, and the default.
+        max_tokens: The longest answer that is allowed.
+        fills_in: It is also the limit of a request that names none, as ``max_tokens``; else a limit
+            goes on under the name that the client gave it, or not at all.
 
     Raises:
         RefusedError: 400.
     """
     asked = _object(raw)
-    passed = _generation(asked, model, max_tokens)
+    passed = _generation(asked, model, max_tokens, fills_in=fills_in)
     passed["messages"] = _messages(asked.get("messages"))
     switches = asked.get("chat_template_kwargs")
     if isinstance(switches, dict):
@@ -196,7 +198,7 @@ def checked_chat(raw: bytes, *, model: str, max_tokens: int) -> Call:
     return Call(json.dumps(passed).encode(), _streams(asked))
 
 
-def checked_completion(raw: bytes, *, model: str, max_tokens: int) -> Call:
+def checked_completion(raw: bytes, *, model: str, max_tokens: int, fills_in: bool = True) -> Call:
     """The fields of a plain completion that the engine may see; see ``checked_chat``.
 
     Raises:
@@ -206,7 +208,7 @@ def checked_completion(raw: bytes, *, model: str, max_tokens: int) -> Call:
     prompt = asked.get("prompt")
     if not isinstance(prompt, str):
         raise RefusedError(400, "prompt: one text.")
-    passed = _generation(asked, model, max_tokens)
+    passed = _generation(asked, model, max_tokens, fills_in=fills_in)
     for name in ("messages", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort"):
         passed.pop(name, None)
     passed["prompt"] = prompt
@@ -243,11 +245,17 @@ def _object(raw: bytes) -> dict[str, Any]:
     return asked
 
 
-def _generation(asked: Mapping[str, Any], model: str, max_tokens: int) -> dict[str, Any]:
+def _generation(
+    asked: Mapping[str, Any], model: str, max_tokens: int, *, fills_in: bool
+) -> dict[str, Any]:
     """What chats and completions have in common."""
     passed: dict[str, Any] = {name: asked[name] for name in asked if name in _PASSED}
     passed["model"] = model
-    passed["max_tokens"] = _answer_tokens(asked, max_tokens)
+    name, limit = _answer_tokens(asked, max_tokens)
+    if fills_in:
+        passed["max_tokens"] = limit
+    elif name:
+        passed[name] = limit
     if asked.get("n") not in (None, 1):
         raise RefusedError(400, "n: only one answer at a time.")
     stops = asked.get("stop")
@@ -267,7 +275,8 @@ def _no_number(name: str) -> None:
     raise ValueError(name)  # NaN and Infinity are not JSON
 
 
-def _answer_tokens(asked: Mapping[str, Any], limit: int) -> int:
+def _answer_tokens(asked: Mapping[str, Any], limit: int) -> tuple[str, int]:
+    """The field that limits the answer, "" for none, and the limit."""
     for name in ("max_completion_tokens", "max_tokens"):
         value = asked.get(name)
         if value is None:
@@ -275,8 +284,8 @@ def _answer_tokens(asked: Mapping[str, Any], limit: int) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
             raise RefusedError(400, f"{name}: a whole number.")
         if value > 0:  # -1 asks for no limit
-            return min(value, limit)
-    return limit
+            return name, min(value, limit)
+    return "", limit
 
 
 def _messages(asked: object) -> list[dict[str, Any]]:

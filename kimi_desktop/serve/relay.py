@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from kimi_desktop.backends.attached.http import server_http, without
 from kimi_desktop.serve.policy import MAX_ANSWER_TOKENS, RefusedError
 
 CONNECT_TIMEOUT_S = 5.0
@@ -31,6 +32,13 @@ class Target:
     max_tokens: int = MAX_ANSWER_TOKENS
     slots: int = 1
     """Requests that it answers at the same time."""
+    url: str = ""
+    """Of the API of a server that is not ours; "" = an engine of this app."""
+
+    @property
+    def is_ours(self) -> bool:
+        """An engine of this app."""
+        return not self.url
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Target:
@@ -42,6 +50,7 @@ class Target:
             str(raw["model"]),
             min(int(raw.get("max_tokens") or MAX_ANSWER_TOKENS), MAX_ANSWER_TOKENS),
             max(int(raw.get("slots") or 1), 1),
+            str(raw.get("url") or ""),
         )
 
 
@@ -73,12 +82,18 @@ class Relay:
         Raises:
             RefusedError: 503, no engine is ready.
         """
-        if self._http is None:
+        if self._http is None or self.target is None:
             raise no_model()
-        return _opened(self._http, path, body)
+        return _opened(self._http, path if self.target.is_ours else path.removeprefix("/v1"), body)
 
 
 def _client(target: Target) -> httpx.AsyncClient:
+    # No limit on reading: a large prompt may take minutes to the first token.
+    timeout = httpx.Timeout(None, connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S)
+    if not target.is_ours:
+        http = server_http(target.url, target.api_key)
+        http.timeout = timeout
+        return http
     # A connection for each request: llama.cpp closes kept ones without a word (after a stream at
     # once), and a request that meets that would fail for no reason.
     limits = httpx.Limits(max_keepalive_connections=0)
@@ -87,8 +102,7 @@ def _client(target: Target) -> httpx.AsyncClient:
         base_url=f"http://127.0.0.1{port}",
         headers={"Authorization": f"Bearer {target.api_key}", "Accept-Encoding": "identity"},
         transport=httpx.AsyncHTTPTransport(uds=target.socket_path, limits=limits, trust_env=False),
-        # No limit on reading: a large prompt may take minutes to the first token.
-        timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S),
+        timeout=timeout,
         trust_env=False,
     )
 
@@ -105,6 +119,25 @@ async def _opened(http: httpx.AsyncClient, path: str, body: bytes) -> AsyncItera
             yield response
     except httpx.ConnectError:
         raise no_model() from None
+
+
+def shown_error(target: Target, status: int, body: bytes) -> bytes:
+    """What a client sees of an answer that is not 200; never our key for somebody else's server.
+
+    Raises:
+        RefusedError: 502, what went wrong is between the app and that server.
+    """
+    if target.is_ours:
+        return body
+    if status in (401, 403):
+        raise RefusedError(
+            502,
+            "The server behind this address does not accept the app's key.",
+            kind="server_error",
+        )
+    if status < 400:
+        raise RefusedError(502, "The server behind this address has moved.", kind="server_error")
+    return without(target.api_key, body.decode("utf-8", "replace")).encode()
 
 
 def no_model() -> RefusedError:

@@ -51,7 +51,9 @@ LONGEST_LINE_BYTES = 65_536
 
 _SPLIT_SUFFIX = re.compile(r"-\d{5}-of-\d{5}$")
 _ANSWERING = (EngineState.READY, EngineState.GENERATING)
-
+_ON_THE_WAY = frozenset(
+    {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+)
 
 LOOPBACK = "127.0.0.1"
 OWN_NAME = "default"
@@ -59,6 +61,8 @@ OWN_NAME = "default"
 MOST_CLIENTS = 32
 LONGEST_NAME = 40
 ADDRESS_EVERY_S = 5.0
+ATTACHED_SLOTS = 8
+"""Requests at once to a server that is not ours, which queues what is more itself."""
 
 
 class EngineLink(Protocol):
@@ -279,7 +283,7 @@ class ServeService:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE_BYTES,
-                env=engine_environment(os.environ, {"PYTHONPATH": python_path()}),
+                env=engine_environment(os.environ, _on_the_way() | {"PYTHONPATH": python_path()}),
                 start_new_session=True,
             )
         except OSError as error:
@@ -403,7 +407,16 @@ class ServeService:
 
     def _current_target(self) -> dict[str, Any] | None:
         status, endpoint = self._engine.status, self._engine.endpoint
-        if status.state not in _ANSWERING or endpoint is None or status.settings is None:
+        if status.state not in _ANSWERING or endpoint is None:
+            return None
+        if status.attached is not None:
+            return {
+                "url": endpoint.url,
+                "api_key": endpoint.api_key,
+                "model": status.attached.model,
+                "slots": ATTACHED_SLOTS,
+            }
+        if status.settings is None:
             return None
         return {
             "socket_path": str(endpoint.socket_path) if endpoint.socket_path else None,
@@ -423,6 +436,11 @@ class ServeService:
 def model_name(path: Path) -> str:
     """What clients call the model: the file's name without ending and part number."""
     return _SPLIT_SUFFIX.sub("", path.stem)
+
+
+def _on_the_way() -> dict[str, str]:
+    """How this system reaches servers elsewhere: its proxies and whom it trusts."""
+    return {name: value for name, value in os.environ.items() if name.upper() in _ON_THE_WAY}
 
 
 def _make_key() -> str:

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from kimi_desktop.base.errors import KimiError, Param
 from kimi_desktop.base.messages import (
+    attached,
     builds,
     causes,
     chat,
@@ -48,6 +49,7 @@ class Language(StrEnum):
 
 
 TOPICS: Mapping[str, Mapping[str, Text]] = {
+    "attached": attached.TEXTS,
     "builds": builds.TEXTS,
     "cause": causes.TEXTS,
     "chat": chat.TEXTS,

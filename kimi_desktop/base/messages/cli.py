@@ -130,6 +130,38 @@ TEXTS: dict[str, Text] = {
         "cuda, vulkan, hip, metal or cpu instead of what suits this machine",
         "指定 cuda、vulkan、hip、metal 或 cpu，而不是自动选择",
     ),
+    "cli.endpoint": Text(
+        "servers that somebody else runs (vLLM, SGLang, llama.cpp, Ollama, any OpenAI API): list, "
+        "check, add, remove",
+        "由他人运行的服务器（vLLM、SGLang、llama.cpp、Ollama、任意 OpenAI 接口）："
+        "list、check、add、remove",
+    ),
+    "cli.endpoint.action": Text(
+        "list those that are known, check one and show its models, add or remove one",
+        "list 列出已知服务器，check 检查并显示其模型，add 添加，remove 移除",
+    ),
+    "cli.endpoint.name": Text("what you call it", "服务器名称"),
+    "cli.endpoint.url": Text(
+        "add: the address of its API, as http://192.168.1.5:8000/v1",
+        "add：API 地址，如 http://192.168.1.5:8000/v1",
+    ),
+    "cli.endpoint.key": Text(
+        "add: ask for its API key (or read it from standard input); it goes into the system's "
+        "keyring",
+        "add：询问 API 密钥（或从标准输入读取），密钥存入系统钥匙串",
+    ),
+    "cli.endpoint.key_file": Text(
+        "where there is no keyring, keep the key in a private file",
+        "没有钥匙串时，将密钥存入私有文件",
+    ),
+    "cli.at_endpoint": Text(
+        "a model of this server instead (see endpoint list); MODEL is its name there",
+        "改用此服务器上的模型（见 endpoint list）；MODEL 为其在该服务器上的名称",
+    ),
+    "cli.not_with_endpoint": Text(
+        "--profile and --ctx are for engines of this machine; {name} has settings of its own.",
+        "--profile 和 --ctx 只用于本机引擎；{name} 有自己的设置。",
+    ),
     "cli.diagnose": Text("say why an engine failed, from its log", "根据日志说明引擎为何失败"),
     "cli.diagnose.log": Text(
         "a log, a saved diagnosis, or - for standard input",

@@ -22,14 +22,11 @@ from typing import Any
 import httpx
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.hosts import is_private
+from kimi_desktop.base.tls import certificate_problem, tls_context
 from kimi_desktop.downloads.hubs.addresses import origin_of, page_url, token_headers
 from kimi_desktop.downloads.hubs.limits import wait_s
-from kimi_desktop.downloads.transport import (
-    USER_AGENT,
-    certificate_problem,
-    is_private,
-    tls_context,
-)
+from kimi_desktop.downloads.transport import USER_AGENT
 from kimi_desktop.downloads.types import HubKind
 
 TIMEOUT = httpx.Timeout(20.0, connect=5.0)

@@ -22,8 +22,8 @@ from typing import Protocol, cast
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.files import write_atomically
+from kimi_desktop.base.hosts import is_private
 from kimi_desktop.downloads.hubs.account_types import TokenPlace as TokenPlace  # noqa: PLC0414
-from kimi_desktop.downloads.transport import is_private
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +69,25 @@ class TokenStore:
         self,
         folder: Path,
         *,
+        service: str = SERVICE,
+        file_name: str = FILE_NAME,
+        reads_others: bool = True,
         find_keyring: Callable[[], Keyring | None] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._file = folder / FILE_NAME
+        """Build it.
+
+        Args:
+            folder: of the file.
+            service: what its secrets are called in the keyring.
+            file_name: of the file that needs consent.
+            reads_others: tokens that other programs were given count, too.
+            find_keyring: None = the system's.
+            environment: None = this process's.
+        """
+        self._service = service
+        self._file = folder / file_name
+        self._reads_others = reads_others
         self._find_keyring = find_keyring or system_keyring
         self._environment = os.environ if environment is None else environment
         self._lock = threading.RLock()
@@ -134,7 +149,7 @@ class TokenStore:
             keyring = self._backend()
             if keyring is not None and self._from_keyring(origin) is not None:
                 try:
-                    keyring.delete_password(SERVICE, origin)
+                    keyring.delete_password(self._service, origin)
                 except Exception as error:
                     log.exception("keyring")
                     raise _not_kept(error) from error
@@ -143,7 +158,7 @@ class TokenStore:
         keyring = self._backend()
         if keyring is not None:
             try:
-                keyring.set_password(SERVICE, origin, value)
+                keyring.set_password(self._service, origin, value)
             except Exception as error:  # backends raise what they like
                 log.exception("keyring")
                 if not in_file:
@@ -170,7 +185,7 @@ class TokenStore:
         if keyring is None:
             return None
         try:
-            value = keyring.get_password(SERVICE, origin)
+            value = keyring.get_password(self._service, origin)
         except Exception:  # locked, or its daemon is gone: as if there were none
             log.exception("keyring")
             return None
@@ -205,6 +220,8 @@ class TokenStore:
 
     def _others(self, origin: str) -> Token | None:
         """What other programs were given for the same hub."""
+        if not self._reads_others:
+            return None
         for variable in _VARIABLES.get(origin, ()):
             value = self._environment.get(variable, "").strip()
             if _TOKEN.fullmatch(value):

@@ -20,10 +20,12 @@ import pytest
 
 from tests.support import scripted_upstream as upstreams
 from tests.support.engine_programs import REPOSITORY, short_folder
+from tests.support.openai_servers import OpenAiServer
 from tests.support.scripted_upstream import Upstream
 
 KEY = "kd-test-key"
 ENGINE_KEY = "engine-secret"
+SERVER_KEY = "sk-of-a-server-0123456789"
 HI = {"messages": [{"role": "user", "content": "hi"}]}
 WAIT_S = 30.0
 
@@ -472,3 +474,54 @@ def test_the_access_log_holds_no_key_and_no_text() -> None:
         for secret in (KEY, ENGINE_KEY, "hi there", "Hello there", '"hi"'):
             assert secret not in text
         assert "Traceback" not in text
+
+
+@contextlib.contextmanager
+def other_server(gateway: GatewayProcess, **options: Any) -> Iterator[OpenAiServer]:
+    with OpenAiServer("openai", key=SERVER_KEY, **options) as server:
+        url = {"url": server.url, "api_key": SERVER_KEY, "model": "kimi-k2.6", "slots": 8}
+        gateway.order(target=url)
+        with gateway.client() as client:
+            while not client.get("/v1/models").json()["data"]:
+                threading.Event().wait(0.01)
+        yield server
+        gateway.target(None)
+
+
+def test_a_server_of_others_gets_our_key_and_only_what_the_client_asked_for(
+    gateway: GatewayProcess, client: httpx.Client
+) -> None:
+    with other_server(gateway) as server:
+        assert client.get("/v1/models").json()["data"][0]["id"] == "kimi-k2.6"
+        answer = client.post("/v1/chat/completions", json={**HI, "stream": True})
+        assert answer.status_code == 200
+        assert events(answer)[-1] == "[DONE]"
+        limited = {**HI, "stream": True, "max_completion_tokens": 5, "model": "gpt-4"}
+        client.post("/v1/chat/completions", json=limited)
+        free, bound = server.chats()
+    assert {one.key for one in server.asked} == {SERVER_KEY}
+    assert set(free) == {"messages", "model", "stream"}
+    assert (bound["max_completion_tokens"], bound["model"]) == (5, "kimi-k2.6")
+    assert "max_tokens" not in bound
+
+
+def test_no_client_sees_the_key_for_a_server_of_others(
+    gateway: GatewayProcess, client: httpx.Client
+) -> None:
+    with other_server(gateway) as server:
+        server.key = "sk-changed"
+        refused = client.post("/v1/chat/completions", json=HI)
+        assert refused.status_code == 502
+        assert SERVER_KEY not in refused.text
+        server.key = SERVER_KEY
+        server.orders.refuse = (400, json.dumps({"error": {"message": f"bad {SERVER_KEY}"}}))
+        bad = client.post("/v1/chat/completions", json=HI)
+        assert bad.status_code == 400
+        assert "bad" in bad.text
+        assert SERVER_KEY not in bad.text
+
+
+def test_a_server_of_others_that_is_gone(gateway: GatewayProcess, client: httpx.Client) -> None:
+    with other_server(gateway) as server:
+        server.stop()
+        assert client.post("/v1/chat/completions", json=HI).status_code == 503

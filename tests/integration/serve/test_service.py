@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from kimi_desktop.backends.types import (
+    Attachment,
     Endpoint,
     EngineState,
     EngineStateChanged,
@@ -35,6 +36,7 @@ from kimi_desktop.serve.snippets import curl_line, python_lines
 from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus, SnippetKind
 from tests.support import scripted_upstream as upstreams
 from tests.support.engine_programs import embedded_engine
+from tests.support.openai_servers import OpenAiServer
 
 WAIT_S = 30.0
 HI = {"messages": [{"role": "user", "content": "hi"}]}
@@ -52,6 +54,11 @@ class Engine:
         self.endpoint = endpoint
         settings = LoadSettings(Path(f"/models/{model}.gguf"), context=2048)
         self.status = EngineStatus(EngineState.READY, settings)
+        self._bus.publish(EngineStateChanged(self.status))
+
+    def attach(self, attachment: Attachment, key: str) -> None:
+        self.endpoint = Endpoint(None, None, key, attachment.url)
+        self.status = EngineStatus(EngineState.READY, attached=attachment)
         self._bus.publish(EngineStateChanged(self.status))
 
     def stop(self) -> None:
@@ -221,6 +228,19 @@ def test_the_lines_to_try_it_with_are_there_while_they_would_work(
     engine.stop()
     statuses.wait(lambda status: status == dataclasses.replace(renewed, model=""))
     assert serve.snippets() == ()
+
+
+def test_a_model_of_another_server_is_served_by_its_name(
+    serve: ServeService, engine: Engine
+) -> None:
+    on = serve.switch_on().result(WAIT_S)
+    with OpenAiServer("vllm", key="sk-other") as server:
+        engine.attach(Attachment("Lab", server.url, "kimi-k2.6"), "sk-other")
+        model_served(on, "kimi-k2.6")
+        assert ask(on).status_code == 200
+        assert server.asked[0].key == "sk-other"
+        engine.stop()
+        model_served(on, None)
 
 
 def test_an_engine_that_runs_already_is_found(serve: ServeService, engine: Engine) -> None:

@@ -24,6 +24,7 @@ from kimi_desktop.base.settings import (
     HubSettings,
     LanguageChoice,
     ModelSettings,
+    OtherServerSettings,
     ServeSettings,
     Settings,
     SettingsStore,
@@ -68,6 +69,12 @@ any_settings = st.builds(
         address=words,
     ),
     hubs=st.builds(HubSettings, endpoint=words, owners=st.dictionaries(words, words, max_size=3)),
+    other_servers=st.builds(
+        OtherServerSettings,
+        addresses=st.dictionaries(words, words, max_size=3),
+        chosen=words,
+        model=words,
+    ),
 )
 
 
@@ -106,7 +113,12 @@ def plain(settings: Settings) -> dict[str, Any]:
     engine = dataclasses.replace(settings.engine, loads=loads, workers=workers)
     serve = dataclasses.replace(settings.serve, clients=dict(settings.serve.clients))
     hubs = dataclasses.replace(settings.hubs, owners=dict(settings.hubs.owners))
-    return dataclasses.asdict(dataclasses.replace(settings, engine=engine, serve=serve, hubs=hubs))
+    others = dataclasses.replace(
+        settings.other_servers, addresses=dict(settings.other_servers.addresses)
+    )
+    return dataclasses.asdict(
+        dataclasses.replace(settings, engine=engine, serve=serve, hubs=hubs, other_servers=others)
+    )
 
 
 def no_links(self: Path, target: Path) -> None:

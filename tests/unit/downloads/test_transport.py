@@ -9,13 +9,10 @@ import urllib.parse
 
 import pytest
 
+from kimi_desktop.base.hosts import is_private
+from kimi_desktop.base.tls import certificate_problem, tls_context
 from kimi_desktop.downloads import transport
-from kimi_desktop.downloads.transport import (
-    certificate_problem,
-    is_offline,
-    is_private,
-    tls_context,
-)
+from kimi_desktop.downloads.transport import is_offline
 
 
 def split(url: str) -> urllib.parse.SplitResult:

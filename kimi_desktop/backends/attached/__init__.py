@@ -1,0 +1,1 @@
+"""Servers that somebody else runs: asked like an engine, never started and never ended."""
