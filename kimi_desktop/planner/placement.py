@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from kimi_desktop.base.units import MIB
+from kimi_desktop.base.units import MIB, format_gib
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.candidates import Candidate, Site
 from kimi_desktop.planner.choose import Chooser
@@ -20,7 +20,7 @@ from kimi_desktop.planner.fixed import FixedChooser
 from kimi_desktop.planner.hardware import shares_memory, with_own_memory
 from kimi_desktop.planner.host_settings import load_mode_for, numa_for, threads_for
 from kimi_desktop.planner.memory import forecast
-from kimi_desktop.planner.plan_types import LoadMode, Plan, Sibling, SpeedRule, Wishes
+from kimi_desktop.planner.plan_types import Decision, LoadMode, Plan, Sibling, SpeedRule, Wishes
 from kimi_desktop.planner.profiles import (
     ESTIMATE_SHARE,
     LEAST_CONTEXT,
@@ -36,6 +36,7 @@ from kimi_desktop.planner.speed_setup import ForecastRule, speed_rule
 from kimi_desktop.planner.squeeze import Squeeze
 from kimi_desktop.planner.types import LoadForecast, ModelShape, Placement
 from kimi_desktop.planner.verdict import judge
+from kimi_desktop.planner.weights import weights_by_device
 
 MORE_SETTLING = 8
 """How often a plan is corrected by its exact forecast, at most."""
@@ -219,6 +220,9 @@ class _Search:
             # them, and a tied output would be there twice.
             placement = dataclasses.replace(placement, repack=False)
             memory = forecast_on(self.shape, placement, self.machine, gpus)
+        repacked = 0
+        if not gpus:
+            repacked = weights_by_device(self.shape, placement, ()).repacked_bytes
         host = memory.devices[-1]
         least = 0.0 if wished else self.reserve
         host_fits = host.spare_bytes >= least * host.total_bytes
@@ -229,9 +233,10 @@ class _Search:
             host_weights_bytes=weights_on_host,
             on_gpus=bool(gpus),
             fits_in_ram=host_fits,
+            repacked_bytes=repacked,
         )
-        threads, why_threads = threads_for(self.machine, self.wishes)
-        numa, why_numa = numa_for(self.machine, weights_on_host)
+        numa, why_numa = numa_for(self.machine, self.wishes, weights_on_host)
+        threads, why_threads = threads_for(self.machine, self.wishes, numa)
         pages = host.weights_bytes if mode is not LoadMode.NONE else 0
         verdict = judge(
             memory,
@@ -253,6 +258,10 @@ class _Search:
             decisions=(),
             experts_in_ram=tuple(sorted(candidate.experts_in_ram)),
         )
-        host_decisions = (why_mode, why_threads, *filter(None, (why_numa,)))
+        why_repacked = None
+        if repacked:
+            why_repacked = Decision("why.repacked", {"size": format_gib(repacked)})
+        every = (why_repacked, why_mode, why_threads, why_numa)
+        host_decisions = tuple(filter(None, every))
         decisions = explain(self.site, self.wishes, candidate, plan, host_decisions)
         return dataclasses.replace(plan, decisions=decisions)

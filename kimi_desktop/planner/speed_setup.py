@@ -17,6 +17,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.geometry import LayerKind, TensorTable
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed, shares_memory
+from kimi_desktop.planner.host_settings import host_in_use
 from kimi_desktop.planner.plan_types import Plan, TokenReads
 from kimi_desktop.planner.speed import decode_parts, link_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
@@ -167,7 +168,7 @@ def plan_input(
     if not is_unified:
         gpus = tuple(machine.gpus[number] for number in plan.gpus)
         used = dataclasses.replace(machine, gpus=gpus)
-    return speed_input(
+    found = speed_input(
         shape,
         plan.placement,
         used,
@@ -176,6 +177,8 @@ def plan_input(
         rates=rates,
         kept_tokens=kept_tokens,
     )
+    host = host_in_use(found.host, plan.n_threads, plan.numa, machine.cpu.numa_nodes)
+    return dataclasses.replace(found, host=host)
 
 
 class ForecastRule:

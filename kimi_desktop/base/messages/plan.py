@@ -277,6 +277,17 @@ TEXTS: dict[str, Text] = {
         "Weights are mapped from the file (mmap): the page cache keeps them for the next start.",
         "权重以 mmap 映射文件：页缓存会保留它们，下次启动更快。",
     ),
+    "plan.why.load.mmap_rest": Text(
+        "The file is mapped (mmap) while it is read; what is not rearranged stays in the page "
+        "cache for the next start.",
+        "读取时以 mmap 映射文件；未重排的部分留在页缓存中，下次启动更快。",
+    ),
+    "plan.why.repacked": Text(
+        "{size} of the weights are rearranged for the processors (repacked): no pages of the file "
+        "any more but the engine’s own memory, which the system cannot let go of.",
+        "{size} 权重会为处理器重新排列（repack）：它们不再是文件页，"
+        "而是引擎自有内存，系统无法回收。",
+    ),
     "plan.why.load.gpu": Text(
         "Weights are mapped from the file (mmap) and copied to VRAM; the file’s pages can go "
         "afterwards.",
@@ -308,13 +319,31 @@ TEXTS: dict[str, Text] = {
         "sockets wait for each other’s memory.",
         "{count} 个线程，即 {sockets} 路处理器中一路的物理核心数：跨路线程会互相等待内存。",
     ),
+    "plan.why.threads.spread": Text(
+        "{count} threads, as many as one of {sockets} sockets has physical cores: more would "
+        "mostly wait for memory of the other sockets.",
+        "{count} 个线程，等于 {sockets} 路处理器中一路的物理核心数："
+        "更多线程大多只会等待其他路的内存。",
+    ),
     "plan.why.threads.allowed": Text(
         "{count} threads: this process may use no more cores.",
         "{count} 个线程：该进程可用的核心只有这么多。",
     ),
     "plan.why.numa.isolate": Text(
-        "Threads stay on one of {nodes} memory nodes, which holds all that they read.",
-        "线程固定在 {nodes} 个 NUMA 节点中的一个，该节点放得下所需的全部权重。",
+        "Threads stay on one of {nodes} sockets, whose memory holds all that they read.",
+        "线程固定在 {nodes} 路处理器中的一路，该路内存放得下所需的全部权重。",
+    ),
+    "plan.why.numa.whole": Text(
+        "Threads and weights go over all {nodes} memory nodes: one is only a part of a socket, "
+        "with a part of its cores and bandwidth; turn automatic NUMA balancing off.",
+        "线程和权重分布到全部 {nodes} 个 NUMA 节点：单个节点只是一路处理器的一部分，"
+        "核心与带宽也只有一部分；请关闭自动 NUMA 平衡。",
+    ),
+    "plan.why.numa.threads": Text(
+        "Threads and weights go over all {nodes} memory nodes: one has fewer cores than you want "
+        "threads; turn automatic NUMA balancing off.",
+        "线程和权重分布到全部 {nodes} 个 NUMA 节点：单个节点的核心少于您指定的线程数；"
+        "请关闭自动 NUMA 平衡。",
     ),
     "plan.why.numa.distribute": Text(
         "Threads and weights go over all {nodes} memory nodes, since one does not hold them; "

@@ -25,7 +25,7 @@ from kimi_desktop.planner.plan_types import (
     TokenReads,
     Wishes,
 )
-from kimi_desktop.planner.report import missing_sentences, sentence
+from kimi_desktop.planner.report import missing_sentences, plan_speed, sentence
 from kimi_desktop.planner.speed import forecast_speed
 from kimi_desktop.planner.speed_setup import plan_input
 from kimi_desktop.planner.types import ModelShape
@@ -220,6 +220,50 @@ def test_two_sockets_without_a_gpu() -> None:
     small = find_plan(shape("llama-3.1-8b.q4_k_m"), site, Wishes(profile=Profile.FASTEST))
     assert small.numa is Numa.ISOLATE
     assert small.load_mode is LoadMode.LOCKED
+    # Half of the machine's memory is read over the one socket's channels.
+    both = dataclasses.replace(small, numa=Numa.OFF)
+    rates = [plan_speed(shape("llama-3.1-8b.q4_k_m"), one, site) for one in (small, both)]
+    assert rates[0].decode_tps.likely < rates[1].decode_tps.likely
+    few = dataclasses.replace(small, n_threads=2)
+    slow = plan_speed(shape("llama-3.1-8b.q4_k_m"), few, site)
+    assert slow.decode_tps.likely < rates[0].decode_tps.likely
+
+
+@pytest.mark.parametrize(
+    ("sockets", "nodes", "wished", "count", "numa", "words"),
+    [
+        (2, 2, None, 32, Numa.ISOLATE, {"why.threads.socket", "why.numa.isolate"}),
+        (2, 8, None, 32, Numa.DISTRIBUTE, {"why.threads.spread", "why.numa.whole"}),
+        (1, 4, None, 64, Numa.DISTRIBUTE, {"why.threads.cores", "why.numa.whole"}),
+        (2, 2, 48, 48, Numa.DISTRIBUTE, {"why.threads.wished", "why.numa.threads"}),
+        (2, 1, None, 32, Numa.OFF, {"why.threads.socket"}),
+    ],
+)
+def test_threads_have_the_cores_where_they_are_put(
+    sockets: int, nodes: int, wished: int | None, count: int, numa: Numa, words: set[str]
+) -> None:
+    """Threads that stay on a node are no more than its cores, and the sentences agree."""
+    cores = cpu(physical_cores=64, sockets=sockets, numa_nodes=nodes)
+    site = dataclasses.replace(machine(ram_gib=753), cpu=cores)
+    plan = find_plan(shape("llama-3.1-8b.q4_k_m"), site, Wishes(n_threads=wished))
+    assert (plan.n_threads, plan.numa) == (count, numa)
+    if numa is Numa.ISOLATE:
+        assert plan.n_threads <= cores.physical_cores // nodes
+    told = {one.key for one in plan.decisions if one.key.startswith(("why.threads", "why.numa"))}
+    assert told == words
+
+
+def test_rearranged_weights_are_not_said_to_be_pages_of_the_file() -> None:
+    site = machine(ram_gib=753)
+    plan = find_plan(shape("kimi-k2.6.q4_x"), site, Wishes(context=32_768))
+    told = {one.key: one.params for one in plan.decisions}
+    assert plan.placement.repack
+    assert told["why.repacked"] == {"size": "531.6 GiB"}  # all experts; memory.md counts 571 GB
+    assert "why.load.mmap_rest" in told
+    assert "why.load.mmap" not in told
+    other = find_plan(shape("llama-3.1-8b.q8_0"), site)  # a type that is never rearranged
+    assert {"why.load.mmap"} <= {one.key for one in other.decisions}
+    assert not {"why.repacked", "why.load.mmap_rest"} & {one.key for one in other.decisions}
 
 
 def test_threads_stay_within_what_the_process_may_use() -> None:
@@ -403,15 +447,15 @@ def test_what_others_hold_and_a_tighter_profile_are_offered() -> None:
 @pytest.mark.parametrize(
     ("wishes", "code", "word"),
     [
-        (Wishes(context=0), ErrorCode.PLAN_BAD_WISH, "context"),
-        (Wishes(context=-5), ErrorCode.PLAN_BAD_WISH, "context"),
-        (Wishes(context=10**12), ErrorCode.PLAN_BAD_WISH, "context"),
-        (Wishes(n_parallel=0), ErrorCode.PLAN_BAD_WISH, "slots"),
-        (Wishes(n_batch=0), ErrorCode.PLAN_BAD_WISH, "batch"),
-        (Wishes(n_ubatch=-1), ErrorCode.PLAN_BAD_WISH, "ubatch"),
-        (Wishes(n_threads=10_000), ErrorCode.PLAN_BAD_WISH, "threads"),
+        (Wishes(context=0), ErrorCode.PLAN_BAD_WISH, "--ctx"),
+        (Wishes(context=-5), ErrorCode.PLAN_BAD_WISH, "--ctx"),
+        (Wishes(context=10**12), ErrorCode.PLAN_BAD_WISH, "--ctx"),
+        (Wishes(n_parallel=0), ErrorCode.PLAN_BAD_WISH, "-np"),
+        (Wishes(n_batch=0), ErrorCode.PLAN_BAD_WISH, "-b"),
+        (Wishes(n_ubatch=-1), ErrorCode.PLAN_BAD_WISH, "-ub"),
+        (Wishes(n_threads=10_000), ErrorCode.PLAN_BAD_WISH, "-t"),
         (Wishes(n_gpu_layers=63), ErrorCode.PLAN_TOO_MANY_LAYERS, "62"),
-        (Wishes(n_gpu_layers=-2), ErrorCode.PLAN_BAD_WISH, "gpu_layers"),
+        (Wishes(n_gpu_layers=-2), ErrorCode.PLAN_BAD_WISH, "--ngl"),
         (Wishes(n_cpu_moe=62), ErrorCode.PLAN_TOO_MANY_LAYERS, "61"),
         (Wishes(cache_type="q3_0"), ErrorCode.PLAN_BAD_CACHE_TYPE, "q3_0"),
     ],
