@@ -76,6 +76,7 @@ from tests.support.scripted_builds import installed_build  # noqa: E402
 from tests.support.scripted_downloads import bad_report, busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_imports import FOUND  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
+from tests.support.scripted_workers import ready_worker  # noqa: E402
 from tools.component_sheet import ComponentSheet  # noqa: E402
 
 SETTLE_S = 0.2
@@ -383,6 +384,21 @@ def shoot_builds(studio: Studio, look: Look) -> None:
         studio.take(window, "settings-builds", look)
 
 
+def shoot_workers(studio: Studio, look: Look) -> None:
+    """Settings: workers of other machines, one ready, one of another version."""
+    if not studio.wants("settings-workers"):
+        return
+    services = lived_in(studio.home(), zh=look.chinese)
+    params = {"engine": "llama.cpp b11549", "address": "192.168.1.21:50052", "version": "6.1.0"}
+    other = BackendError(ErrorCode.WORKER_OTHER_VERSION, params)
+    old = dataclasses.replace(ready_worker(params["address"], "RTX 3090"), error=other)
+    services.workers.workers = (ready_worker(), old)
+    with studio.window(services, look) as (window, bridge):
+        bridge.navigation.open_settings("workers")
+        studio.settle()
+        studio.take(window, "settings-workers", look)
+
+
 def _eight_gpus() -> Machine:
     """A server with unequal cards, one of them too small to help."""
     box = scripted_data.two_gpu_box()
@@ -584,6 +600,7 @@ def main(wanted: list[str]) -> int:
         shoot_import(studio, look)
         shoot_hubs(studio, look)
         shoot_builds(studio, look)
+        shoot_workers(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

@@ -271,6 +271,10 @@
         <translation>llama.cpp 版本</translation>
     </message>
     <message>
+        <source>Several machines</source>
+        <translation>多台机器</translation>
+    </message>
+    <message>
         <source>Model hubs</source>
         <translation>模型平台</translation>
     </message>
@@ -372,6 +376,88 @@
     <message>
         <source>Make a token at {page}</source>
         <translation>在 {page} 创建令牌</translation>
+    </message>
+</context>
+<context>
+    <name>WorkerForm</name>
+    <message>
+        <source>Add another machine</source>
+        <translation>添加其他机器</translation>
+    </message>
+    <message>
+        <source>Run “kimi-desktop worker --address …” there, with that machine’s own address. Plans then count its devices, with the network in every speed.</source>
+        <translation>请在那台机器上运行“kimi-desktop worker --address …”，填写它自己的地址。之后方案会计入它的设备，并在各项速度中计入网络。</translation>
+    </message>
+    <message>
+        <source>llama.cpp’s RPC has no keys and no encryption: only over a wire or VPN that you trust.</source>
+        <translation>llama.cpp 的 RPC 没有密钥，也没有加密：只能用于可信的线路或 VPN。</translation>
+    </message>
+    <message>
+        <source>Address of the worker</source>
+        <translation>工作机地址</translation>
+    </message>
+    <message>
+        <source>What its device is</source>
+        <translation>设备型号</translation>
+    </message>
+    <message>
+        <source>Its GPU, e.g. RTX 4090 (for the speed)</source>
+        <translation>其 GPU，如 RTX 4090（用于预估速度）</translation>
+    </message>
+    <message>
+        <source>Checking</source>
+        <translation>正在检查</translation>
+    </message>
+    <message>
+        <source>Add</source>
+        <translation>添加</translation>
+    </message>
+</context>
+<context>
+    <name>WorkerRow</name>
+    <message>
+        <source>RPC protocol {version}</source>
+        <translation>RPC 协议 {version}</translation>
+    </message>
+    <message>
+        <source>Checking</source>
+        <translation>正在检查</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>检查</translation>
+    </message>
+    <message>
+        <source>Check the worker {address}</source>
+        <translation>检查工作机 {address}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the worker {address}</source>
+        <translation>移除工作机 {address}</translation>
+    </message>
+    <message>
+        <source>Ready</source>
+        <translation>就绪</translation>
+    </message>
+    <message>
+        <source>Not asked yet</source>
+        <translation>尚未询问</translation>
+    </message>
+    <message>
+        <source>In use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>Not reachable</source>
+        <translation>无法连接</translation>
+    </message>
+    <message>
+        <source>Cannot be used</source>
+        <translation>无法使用</translation>
     </message>
 </context>
 </TS>

@@ -14,7 +14,7 @@ from kimi_desktop.planner.overhead import (
     host_overhead_bytes,
     worker_overhead_bytes,
 )
-from kimi_desktop.planner.rpc import device_id, own_gpus
+from kimi_desktop.planner.rpc import device_id, device_name, own_gpus
 from kimi_desktop.planner.types import (
     HOST,
     DeviceMemory,
@@ -68,7 +68,7 @@ def forecast(
     rows = [
         DeviceMemory(
             device=device_id(number, gpu, own),
-            name=gpu.name,
+            name=device_name(gpu),
             total_bytes=gpu.vram_total_bytes,
             weights_bytes=weights.bytes.get(number, 0),
             kv_bytes=cache.get(number, 0),

@@ -53,6 +53,13 @@ def device_id(number: int, gpu: Gpu, own: int) -> str:
     return f"gpu:{number}" if gpu.link is None else f"rpc:{number - own}"
 
 
+def device_name(gpu: Gpu) -> str:
+    """What it is, and where, when another machine lends it: "RTX 4090 (10.0.0.2:50052)"."""
+    if gpu.link is None or gpu.name == gpu.link.address:
+        return gpu.name
+    return f"{gpu.name} ({gpu.link.address})"
+
+
 def device_label(device: str) -> str:
     """What a device is called in both languages: "RAM", "GPU 0", "RPC 0"."""
     kind, _, number = device.partition(":")

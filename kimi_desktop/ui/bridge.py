@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from shiboken6 import isValid
 
+from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.server_planner import ServerOffer
 from kimi_desktop.backends.types import (
     EngineStatus,
@@ -206,6 +207,26 @@ class EngineBuildService(Protocol):
 
     def remove(self, build_id: str) -> Operation[None]:
         """Delete one; fails with BUILD_IN_USE while the engine runs it."""
+
+
+class WorkerService(Protocol):
+    """Other machines that lend llama.cpp their devices. Publishes WorkersChanged."""
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        """All of them, as of the last event."""
+
+    def add(self, address: str, name: str = "") -> Operation[Worker]:
+        """Remember one and check it; fails for an address that none may have."""
+
+    def remove(self, address: str) -> Operation[None]:
+        """Forget one."""
+
+    def check(self, address: str) -> Operation[Worker]:
+        """Reach it and measure the link; ``error`` says what it met."""
+
+    def join(self, machine: Machine) -> Machine:
+        """The machine with the devices that take part in plans now."""
 
 
 class DiscoverService(Protocol):
@@ -642,6 +663,10 @@ class Services(Protocol):
     @property
     def builds(self) -> EngineBuildService:
         """Official builds of the engine."""
+
+    @property
+    def workers(self) -> WorkerService:
+        """Devices of other machines."""
 
     @property
     def discover(self) -> DiscoverService:

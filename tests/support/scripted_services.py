@@ -38,6 +38,7 @@ from tests.support.scripted_machine import (
 from tests.support.scripted_notebook import ScriptedNotebook
 from tests.support.scripted_plans import scripted_plans
 from tests.support.scripted_servers import ScriptedServers
+from tests.support.scripted_workers import ScriptedWorkers
 
 
 class ScriptedServices:
@@ -52,6 +53,7 @@ class ScriptedServices:
         self.keeper = ScriptedKeeper(self.desk, self.bus, self.models)
         self.imports = ScriptedImports(self.desk, self.bus)
         self.builds = ScriptedBuilds(self.desk, self.bus)
+        self.workers = ScriptedWorkers(self.desk, self.bus)
         self.hubs = ScriptedHubs(self.desk)
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.downloads = ScriptedDownloads(self.desk, self.bus)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from kimi_desktop.backends.rpc.types import WorkersChanged
 from kimi_desktop.backends.types import EngineStateChanged
 from kimi_desktop.base.events import Event
 from kimi_desktop.chat.types import AnswerFinished, AnswerStats, PrefillProgressed, TokensArrived
@@ -132,7 +133,7 @@ class Inspector(Surface):
                 if event.status.state not in USABLE:
                     self._show_stats(None)  # an engine that is gone has no speed
                 self._take_engine()
-            case LibraryChanged() | MachineProbed():
+            case LibraryChanged() | MachineProbed() | WorkersChanged():
                 self._take_engine()
             case SettingsChanged():
                 self.sampling.show_settings(self._bridge.settings)

@@ -123,7 +123,7 @@ class LoadSection(Section):
 
     def _has_gpu(self) -> bool:
         machine = self._bridge.services.machine.machine
-        return machine is None or bool(machine.gpus)
+        return machine is None or bool(self._bridge.services.workers.join(machine).gpus)
 
     def _show_base(self) -> None:
         """Put the sliders where the settings are."""

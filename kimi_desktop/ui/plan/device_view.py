@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.units import format_gib
+from kimi_desktop.planner.rpc import device_label
 from kimi_desktop.planner.types import DeviceMemory
 from kimi_desktop.ui.widgets.label import SEMIBOLD, ElidedLabel, Label, Number
 from kimi_desktop.ui.widgets.memory_bar import MemoryBar, MemoryKind, MemoryLegend, parts_of
@@ -14,10 +15,12 @@ HOST = "host"
 
 
 def device_word(device: DeviceMemory) -> str:
-    """RAM, or the GPU's number."""
+    """RAM, or the number of a GPU; "RPC 0" for one that another machine lends."""
     translate = QCoreApplication.translate
     if device.device == HOST:
         return translate("PlanVerdict", "RAM")
+    if device.device.startswith("rpc:"):
+        return device_label(device.device)
     return translate("PlanVerdict", "GPU {number}").format(number=device.device.partition(":")[2])
 
 

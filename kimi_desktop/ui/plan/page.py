@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from kimi_desktop.backends.rpc.types import WorkersChanged
 from kimi_desktop.backends.types import EngineStateChanged, PricedLoad, Remedial
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
@@ -93,7 +94,7 @@ class PlanPage(QWidget):
     # what happened
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, MachineProbed):
+        if isinstance(event, MachineProbed | WorkersChanged):
             self._take_machine()
         elif isinstance(event, LibraryChanged):
             self._take_library()
@@ -243,12 +244,15 @@ class PlanPage(QWidget):
         if model is None:
             return
         self._show_empty()
+        own = services.machine.machine
+        machine = own and services.workers.join(own)
+        is_helped = machine != own
         self.choices.show_plan(
             model,
             planning.choices,
             planning.priced,
-            services.machine.machine,
-            uses_gpus=settings is None or services.engine.uses_gpus(settings),
+            machine,
+            uses_gpus=is_helped or settings is None or services.engine.uses_gpus(settings),
         )
         if settings is not None:
             self.choices.show_engine(services.engine.name_of(settings))

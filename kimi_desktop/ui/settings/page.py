@@ -18,6 +18,7 @@ from kimi_desktop.ui.settings.builds import BuildsCard
 from kimi_desktop.ui.settings.folders import DataCard, EngineCard, FoldersCard
 from kimi_desktop.ui.settings.hubs import HubsCard
 from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
+from kimi_desktop.ui.settings.workers import WorkersCard
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import Heading, PageHeader, ScrollPage
 from kimi_desktop.ui.widgets.segmented import Segmented
@@ -37,6 +38,7 @@ class SettingsPage(QWidget):
         self._models_heading, self._engine_heading = Heading(), Heading()
         self._data_heading, self._about_heading = Heading(), Heading()
         self._hubs_heading, self._builds_heading = Heading(), Heading()
+        self._workers_heading = Heading()
         self.language = Segmented()
         self.theme = Segmented()
         self.enter_sends = Switch()
@@ -49,6 +51,7 @@ class SettingsPage(QWidget):
         self.hubs = HubsCard(bridge)
         self.engine = EngineCard(bridge)
         self.builds = BuildsCard(bridge)
+        self.workers = WorkersCard(bridge)
         self.data = DataCard()
         self.about = AboutCard(bridge)
         page = self._page = ScrollPage(width=COLUMN_WIDTH)
@@ -60,6 +63,7 @@ class SettingsPage(QWidget):
             (self._hubs_heading, self.hubs),
             (self._engine_heading, self.engine),
             (self._builds_heading, self.builds),
+            (self._workers_heading, self.workers),
             (self._data_heading, self.data),
             (self._about_heading, self.about),
         ):
@@ -87,11 +91,13 @@ class SettingsPage(QWidget):
         super().changeEvent(event)
 
     def show_section(self, name: str) -> None:
-        """Scroll to a section, now that it is shown: "hubs", "builds"."""
+        """Scroll to a section, now that it is shown: "hubs", "builds", "workers"."""
         if name == "hubs":
             QTimer.singleShot(0, self, self._show_hubs)
         elif name == "builds":
             QTimer.singleShot(0, self, self._show_builds)
+        elif name == "workers":
+            QTimer.singleShot(0, self, self._show_workers)
 
     def _scroll_to(self, heading: Heading) -> None:
         top = heading.mapTo(self._page, heading.rect().topLeft())
@@ -102,6 +108,10 @@ class SettingsPage(QWidget):
         self._scroll_to(self._builds_heading)
         self.builds.get.look.setFocus(Qt.FocusReason.OtherFocusReason)
         self.builds.get.ask()
+
+    def _show_workers(self) -> None:
+        self._scroll_to(self._workers_heading)
+        self.workers.form.address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_hubs(self) -> None:
         self._scroll_to(self._hubs_heading)
@@ -117,6 +127,7 @@ class SettingsPage(QWidget):
         self._models_heading.setText(self.tr("Models folders"))
         self._engine_heading.setText(self.tr("Engine"))
         self._builds_heading.setText(self.tr("llama.cpp builds"))
+        self._workers_heading.setText(self.tr("Several machines"))
         self._hubs_heading.setText(self.tr("Model hubs"))
         self._data_heading.setText(self.tr("Where things are"))
         self._about_heading.setText(self.tr("About"))
