@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{what}\n{then}\n")
         if options.json:
             code = error.code.value if isinstance(error, KimiError) else ErrorCode.UNEXPECTED.value
-            found = {"error": code, "what": what, "next": then}
+            found = {"event": "failed", "error": code, "what": what, "next": then}
             sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
         return 1
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kimi_desktop.backends.engine_checks import EngineChecks
+from kimi_desktop.backends.probe import find_build
+from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.downloads.header_verdict import header_verdict
 from kimi_desktop.downloads.hubs.hub import HubClient, known_hubs
 from kimi_desktop.downloads.hubs.tokens import TokenStore
+from kimi_desktop.downloads.load_verdict import load_verdict
 from kimi_desktop.downloads.preflight import Judge
 from kimi_desktop.downloads.preparing import preparing
 from kimi_desktop.downloads.remote_models import RemoteModels
@@ -22,6 +26,7 @@ from kimi_desktop.downloads.verify.mending import mend
 from kimi_desktop.downloads.verify.types import VerifyReport
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.probe import look
+from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.planner.cache import kv_bytes_per_token
 
 
@@ -43,14 +48,25 @@ def fetch_model(
     """
     tokens = TokenStore(paths.config)
 
+    settings = SettingsStore(paths.settings_file).settings
+    io = IoLoop()
+    checks = EngineChecks(
+        io,
+        build=lambda: find_build(settings.engine.llama_server),
+        catalogue=shipped_catalogue,
+    )
+
     def judges() -> Sequence[Judge]:
         remote = RemoteModels(kv_bytes_per_token, HubClient(tokens.value_of))
-        return (header_verdict(remote, look([folder], GpuReader())),)
+        return (load_verdict(remote, checks), header_verdict(remote, look([folder], GpuReader())))
 
-    endpoint = SettingsStore(paths.settings_file).settings.hubs.endpoint
+    endpoint = settings.hubs.endpoint
     prepare = preparing(tokens.value_of, hubs=lambda: known_hubs(endpoint=endpoint), judges=judges)
-    verb = DownloadVerb(paths, language, tokens.value_of, json_output=json_output)
-    verb.fetch(prepare(wanted, folder, include, source))
+    try:
+        prepared = prepare(wanted, folder, include, source)
+    finally:
+        io.close()
+    DownloadVerb(paths, language, tokens.value_of, json_output=json_output).fetch(prepared)
 
 
 def repair_model(

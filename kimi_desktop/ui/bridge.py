@@ -45,6 +45,7 @@ from kimi_desktop.downloads.verify.types import VerifyReport
 from kimi_desktop.machine.holders import Holder
 from kimi_desktop.machine.types import CheckRow, Machine, Verdict
 from kimi_desktop.models.types import LocalModel
+from kimi_desktop.models.will_load import LoadVerdict
 from kimi_desktop.monitor.experiment_types import Experiment, ExperimentWish
 from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_types import RunRecord
@@ -629,6 +630,13 @@ class ServeService(Protocol):
         """Lines to try the gateway with, one of each kind; () while it would not answer them."""
 
 
+class LoadCheckService(Protocol):
+    """Asks the chosen engine before anything is started."""
+
+    def will_load(self, model: LocalModel) -> Operation[LoadVerdict]:
+        """Whether it would load a model at all. Up to a second, the first time; never fails."""
+
+
 class Services(Protocol):
     """Everything behind the window."""
 
@@ -651,6 +659,10 @@ class Services(Protocol):
     @property
     def keeper(self) -> KeepService:
         """What becomes of models that are here."""
+
+    @property
+    def checks(self) -> LoadCheckService:
+        """What the chosen engine says of models."""
 
     @property
     def imports(self) -> ImportService:

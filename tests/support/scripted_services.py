@@ -20,6 +20,7 @@ from tests.support import scripted_data as data
 from tests.support.real_models import real_model
 from tests.support.scripted_builds import ScriptedBuilds
 from tests.support.scripted_chats import ScriptedChats
+from tests.support.scripted_checks import ScriptedChecks
 from tests.support.scripted_desk import Desk
 from tests.support.scripted_diagnosis import ScriptedDiagnosis
 from tests.support.scripted_discover import ScriptedDiscover
@@ -51,6 +52,7 @@ class ScriptedServices:
         self.machine = ScriptedMachine(self.desk, self.bus, machine)
         self.models = ScriptedModels(self.desk, self.bus, Path("/home/ada/models"))
         self.keeper = ScriptedKeeper(self.desk, self.bus, self.models)
+        self.checks = ScriptedChecks(self.desk)
         self.imports = ScriptedImports(self.desk, self.bus)
         self.builds = ScriptedBuilds(self.desk, self.bus)
         self.workers = ScriptedWorkers(self.desk, self.bus)

@@ -17,6 +17,7 @@ from kimi_desktop.base.units import (
 )
 from kimi_desktop.models.hash_record import Witness
 from kimi_desktop.models.types import LocalModel, ModelFacts, ModelFormat, ModelState
+from kimi_desktop.models.will_load import LoadVerdict, load_sentences
 from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.models.library_table import RowAction
@@ -52,6 +53,8 @@ class DetailsPane(Surface):
         self.chip = Chip()
         self.problem = Label(wrap=True)
         self.advice = Label(wrap=True, tone="muted")
+        self.loads = Label(wrap=True)
+        self._verdict: LoadVerdict | None = None
         self.start = Button(kind=ButtonKind.PRIMARY, icon="play")
         self.plan = Button(icon="plan")
         self.folder = Button(icon="folder", kind=ButtonKind.QUIET, small=True)
@@ -82,10 +85,17 @@ class DetailsPane(Surface):
 
     def show_row(self, row: Row | None) -> None:
         """Show a model; None empties the pane."""
+        if self._row is None or row is None or row.model != self._row.model:
+            self._verdict = None
         self._row = row
         self.setVisible(row is not None)
         if row is not None:
             self._show()
+
+    def show_loads(self, verdict: LoadVerdict | None) -> None:
+        """Whether the chosen engine would load the model that is shown; None: nobody can say."""
+        self._verdict = verdict
+        self._show_loads()
 
     def shown_model(self) -> LocalModel | None:
         """The model that is shown."""
@@ -139,7 +149,7 @@ class DetailsPane(Surface):
         layout.setSpacing(12)
         for part in (
             head,
-            _column(2, self.problem, self.advice),
+            _column(2, self.problem, self.advice, self.loads),
             buttons,
             self._facts,
             _column(2, self._companions_title, self._companions),
@@ -181,12 +191,24 @@ class DetailsPane(Surface):
         self.problem.setVisible(bool(problem))
         self.advice.setText(advice)
         self.advice.setVisible(bool(advice))
+        self._show_loads()
         self._show_state(row)
         self._show_facts(model)
         self._companions_title.setVisible(bool(row.companions))
         self._companions.setVisible(bool(row.companions))
         self._companions.setText("\n".join(_companion_line(one) for one in row.companions))
         self.path.setText(_breakable(str(model.path)))
+
+    def _show_loads(self) -> None:
+        """What the engine says; a problem of the file itself is said already."""
+        verdict = self._verdict
+        told = verdict is not None and verdict.will_load is not None and self.problem.isHidden()
+        self.loads.setVisible(told)
+        if verdict is None or not told:
+            return
+        pairs = load_sentences(verdict, language())
+        self.loads.setText(" ".join(part for pair in pairs for part in pair if part))
+        self.loads.set_tone("muted" if verdict.will_load and not verdict.warns else "warn")
 
     def _show_state(self, row: Row) -> None:
         ready = row.model.is_startable or row.model.is_served

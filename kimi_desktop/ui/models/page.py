@@ -36,7 +36,9 @@ from kimi_desktop.models.types import (
     ScanProgressed,
     StarterProgress,
 )
+from kimi_desktop.models.will_load import LoadVerdict
 from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.latest import LatestOnly
 from kimi_desktop.ui.model_picker import select_model
 from kimi_desktop.ui.models.details import DetailsPane
 from kimi_desktop.ui.models.discover_view import DiscoverView
@@ -67,6 +69,7 @@ class ModelsPage(QWidget):
         self._scanning = False
         self.library = LibraryView(bridge)
         self.details = DetailsPane()
+        self._loads = LatestOnly(bridge, self)
         self.veil = DropVeil(self)
         self.discover: DiscoverView | None = None
         self.downloads: DownloadsView | None = None
@@ -344,6 +347,21 @@ class ModelsPage(QWidget):
     def _on_selected(self, row: Row | None) -> None:
         self.details.show_row(row)
         self._show_chats()
+        self._ask_loads()
+
+    def _ask_loads(self) -> None:
+        """Whether the engine would load what is shown: asked once a model, it remembers."""
+        model = self.details.shown_model()
+        if model is None or not model.is_startable or model.facts is None:
+            return
+
+        def take(verdict: LoadVerdict) -> None:
+            if self.details.shown_model() == model:
+                self.details.show_loads(verdict)
+
+        self._loads.ask(
+            lambda: self._bridge.services.checks.will_load(model), take, lambda _error: None
+        )
 
     def _show_chats(self) -> None:
         model = self.details.shown_model()

@@ -101,7 +101,7 @@ def test_a_quantization_by_its_name(hub: LocalHub, paths: AppPaths) -> None:
     told = lines(done.stdout)
     assert told[0]["event"] == "prepared"
     assert (told[0]["commit"], len(told[0]["files"])) == (hub.commit, 2)
-    assert {row["topic"] for row in told[0]["rows"]} >= {"space", "licence", "verdict"}
+    assert {row["topic"] for row in told[0]["rows"]} >= {"space", "licence", "verdict", "loads"}
     assert told[-1]["event"] == "ended"
     assert (told[-1]["state"], told[-1]["done_bytes"]) == ("ready", 38 * MIB + 7)
     for file in FILES[:2]:
@@ -148,7 +148,9 @@ def test_a_failure_in_mid_download(hub: LocalHub, paths: AppPaths) -> None:
     hub.faults.add("/resolve/", Fault(status=403, headers=(("X-Error-Code", "GatedRepo"),)))
     done = run(hub, paths, "download", f"{REPO}:Q8_0", "--json")
     assert done.returncode == 1
-    assert lines(done.stdout)[-1]["reason"]["code"] == "hubs.gated_no_token"
+    ended, failure = lines(done.stdout)[-2:]
+    assert ended["reason"]["code"] == "hubs.gated_no_token"
+    assert (failure["event"], failure["error"]) == ("failed", "hubs.gated_no_token")
     assert "licence" in done.stderr
 
 
@@ -220,7 +222,8 @@ def test_verify_and_repair(hub: LocalHub, paths: AppPaths) -> None:
         file.write(b"flipped")
     bad = run(hub, paths, "verify", str(path), "--json")
     assert bad.returncode == 1
-    report = lines(bad.stdout)[-1]
+    report, failure = lines(bad.stdout)[-2:]
+    assert failure["event"] == "failed"
     assert (report["event"], report["good"]) == ("report", False)
     assert report["parts"][0]["bad_ranges"] == [[16 * MIB, 20 * MIB + 7]]
     told = run(hub, paths, "verify", str(path), "--lang", "zh_CN")

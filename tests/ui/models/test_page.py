@@ -18,10 +18,12 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import DownloadError, ErrorCode, SettingsError
+from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Cancelled
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.models.hash_record import Verified, Witness
 from kimi_desktop.models.types import ScanProgressed
+from kimi_desktop.models.will_load import Finding, Found
 from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.models.drop import dropped_file, dropped_folders
@@ -29,6 +31,7 @@ from kimi_desktop.ui.models.library_table import RowAction
 from kimi_desktop.ui.models.serve_sheet import ServeSheet
 from kimi_desktop.ui.models.table_model import Column
 from tests.support import scripted_data
+from tests.support.scripted_checks import BUILD
 from tests.ui.models.test_rows import companion
 
 
@@ -37,6 +40,38 @@ def select(page, model):
 
 
 # details
+
+
+def test_whether_the_engine_would_load_it(page, services, qtbot):
+    assert page.details.loads.text() == message("loads.known", Language.EN, build=BUILD)
+    other = services.models.models[0]
+    services.checks.findings[other.id] = (
+        Found(Finding.ARCHITECTURE, {"name": "kimi-k3", "floor": ""}),
+    )
+    select(page, other)
+    qtbot.waitUntil(lambda: "kimi-k3" in page.details.loads.text())
+    assert not page.details.loads.isHidden()
+
+
+def test_nobody_can_say_whether_it_loads(page, services):
+    other = services.models.models[0]
+    services.checks.findings[other.id] = (Found(Finding.NOT_ASKED, {"build": BUILD}),)
+    select(page, other)
+    assert page.details.loads.isHidden()
+
+
+def test_the_answer_of_a_model_that_is_left_is_not_shown(page, services, qtbot):
+    first, second = services.models.models[:2]
+    services.checks.findings[first.id] = (Found(Finding.TENSOR_TYPE, {"name": "q9"}),)
+    services.desk.hold.add("checks.will_load")
+    asked = services.desk.called("checks.will_load")
+    select(page, first)
+    qtbot.waitUntil(lambda: services.desk.called("checks.will_load") > asked)
+    select(page, second)
+    services.desk.hold.clear()
+    services.desk.release("checks.will_load")
+    qtbot.waitUntil(lambda: not page.details.loads.isHidden())
+    assert "q9" not in page.details.loads.text()
 
 
 def test_the_chosen_model_is_shown_first(page, services):
