@@ -18,15 +18,23 @@ from kimi_desktop.backends.exact_check import check_exactly
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.probe import find_llama_server
+from kimi_desktop.backends.read_back import differences, read_loaded
 from kimi_desktop.backends.rpc.workers import Workers
 from kimi_desktop.backends.service import LlamaEngineService
-from kimi_desktop.backends.types import EngineKind, EngineState, LoadSettings
+from kimi_desktop.backends.types import (
+    EngineKind,
+    EngineState,
+    EngineStateChanged,
+    LoadRemarked,
+    LoadSettings,
+)
 from kimi_desktop.base.errors import PlanError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.chat.presets import answer_settings
+from kimi_desktop.chat.sanity import SanityCheck
 from kimi_desktop.chat.service import ChatService
 from kimi_desktop.chat.types import (
     AnswerFinished,
@@ -261,6 +269,16 @@ class Core:
         self.monitor = MonitorService(self.io, self.bus, self._gpus, metrics=self.engine.metrics)
         self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self._intent)
         self.experiments = Experiments(self.io, self.bus, self.engine, self.notebook)
+        self.sanity = SanityCheck(
+            self.io,
+            self.bus,
+            client=self.engine.client,
+            wanted=lambda: (
+                self.store.settings.engine.first_question and not self.experiments.is_running
+            ),
+        )
+        self._read_back_of: float | None = None
+        """When the engine was started whose log was read back last."""
         self.serve = ServeService(self.io, self.bus, self.store, self.engine)
         self.watcher = Watcher(
             self.io,
@@ -276,6 +294,7 @@ class Core:
             ),
         )
         self._leave_bus = self.bus.subscribe(self._join)
+        self._leave_loads = self.bus.subscribe(self._after_load)
         self._closing = threading.Lock()
         self._closed = False
 
@@ -313,10 +332,12 @@ class Core:
                 return
             self._closed = True
             self._leave_bus()
+            self._leave_loads()
             self.diagnosis.close()
             self.watcher.close()
             for name, end in (
                 ("imports", self.imports.close),
+                ("sanity", self.sanity.close),
                 ("keeper", self.keeper.close),
                 ("downloads", self.downloads.close),
                 ("chats", self.chats.close),
@@ -402,6 +423,24 @@ class Core:
         self._engine_then = latest[-1] if latest else None
         if self.engine.status.state in IDLE:  # else they are busy with our own engine
             self.workers.refresh()
+
+    def _after_load(self, event: Event) -> None:
+        """Once a start: what the log says was loaded, beside the plan."""
+        if not isinstance(event, EngineStateChanged):
+            return
+        status = event.status
+        if status.state is EngineState.READY and status.started_at != self._read_back_of:
+            self._read_back_of = status.started_at
+            if status.settings is not None and status.settings.server is None:
+                self.io.pool(self._read_back, status.settings)
+
+    def _read_back(self, settings: LoadSettings) -> None:
+        models = self.models.models
+        model = next((one for one in models if one.path == settings.model_path), None)
+        forecast = self.engine.forecast(settings, model) if model else LoadForecast(())
+        loaded = read_loaded(self.engine.log_text().splitlines())
+        if found := differences(loaded, settings, forecast):
+            self.bus.publish(LoadRemarked(found))
 
     def _after_answer(
         self, event: AnswerFinished, stats: AnswerStats, settings: LoadSettings | None

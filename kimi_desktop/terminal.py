@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import queue
 import signal
 import sys
 import threading
@@ -13,14 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 
-from kimi_desktop.backends.types import EngineStatus, LoadSettings
+from kimi_desktop.backends.types import EngineStatus, LoadRemarked, LoadSettings
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError, ServeError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.chat.terminal import TerminalChat
-from kimi_desktop.chat.terminal_output import JsonOutput, PlainOutput
+from kimi_desktop.chat.terminal_output import JsonOutput, Output, PlainOutput
 from kimi_desktop.core import Core
 from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.types import LocalModel, default_model
@@ -160,6 +162,8 @@ def serve(
             else PlainOutput(sys.stdout, sys.stderr, language)
         )
         output.loading(title, None)
+        remarks: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        core.bus.subscribe(remarks.put)
         status = start().result()
         output.ready(title, status.engine_name)
         if json_output:
@@ -173,7 +177,7 @@ def serve(
             ):
                 sys.stdout.write(text + "\n")
         sys.stdout.flush()
-        _hold(core)
+        _hold(core, output, remarks)
     return 0
 
 
@@ -307,10 +311,13 @@ def _bench_line(point: Point, variable: Variable, language: Language) -> str:
     return f"{label:<16}" + "  ".join(parts)
 
 
-def _hold(core: Core) -> None:
-    """Wait until Ctrl+C, or raise what ended the engine or the gateway."""
-    never = threading.Event()
-    while not never.wait(POLL_S):
+def _hold(core: Core, output: Output, events: queue.SimpleQueue[Event]) -> None:
+    """Tell remarks until Ctrl+C, or raise what ended the engine or the gateway."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            event = events.get(timeout=POLL_S)
+            for remark in event.remarks if isinstance(event, LoadRemarked) else ():
+                output.remark(remark)
         for error in (core.engine.status.error, core.serve.status.error):
             if error is not None:
                 raise error

@@ -45,7 +45,7 @@ if __name__ == "__main__":
 from PySide6.QtCore import QSize, Qt  # noqa: E402 - after the platform is chosen
 from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402
 
 from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
 from kimi_desktop.base.errors import BackendError, DownloadError, ErrorCode  # noqa: E402
@@ -441,6 +441,7 @@ def shoot_plan(studio: Studio, look: Look) -> None:
         "plan-8gpus": _eight_gpus(),
         "plan-manual": scripted_data.two_gpu_box(),
         "plan-failed": scripted_data.two_gpu_box(),
+        "plan-options": scripted_data.two_gpu_box(),
     }
     for name, machine in machines.items():
         for suffix, size in (("", NORMAL), ("-1920x1080", LARGE)):
@@ -454,6 +455,11 @@ def shoot_plan(studio: Studio, look: Look) -> None:
                 assert isinstance(page, PlanPage)
                 if name == "plan-manual":
                     page.choices.placement.expert_layers.set_value(20)
+                if name == "plan-options":
+                    services.engine.problem = BackendError(
+                        ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": "-c", "other": "-c 32768"}
+                    )
+                    _choose_options(page)
                 if name == "plan-failed":
                     error = BackendError(
                         ErrorCode.ENGINE_OUT_OF_MEMORY,
@@ -461,7 +467,19 @@ def shoot_plan(studio: Studio, look: Look) -> None:
                     )
                     services.engine.set_failed(services.models.models[1], error)
                 studio.settle(SEARCH_S)
+                if name == "plan-options":
+                    for area in page.findChildren(QScrollArea):
+                        area.ensureWidgetVisible(page.choices.options.extra)
                 studio.take(window, f"{name}{suffix}", look)
+
+
+def _choose_options(page: PlanPage) -> None:
+    options = page.choices.options
+    options.fold.click()
+    options.speculation.choose("ngram-simple")
+    options.speculation.activated.emit(options.speculation.currentIndex())
+    options.extra.setText("-c 4096")
+    options.extra.editingFinished.emit()
 
 
 def shoot_runs(studio: Studio, look: Look) -> None:

@@ -44,6 +44,10 @@
         <translation>映射并锁定（mlock）</translation>
     </message>
     <message>
+        <source>Copied past the cache (direct I/O)</source>
+        <translation>绕过缓存复制（直接 I/O）</translation>
+    </message>
+    <message>
         <source>batch {count}</source>
         <translation>批 {count}</translation>
     </message>
@@ -226,6 +230,113 @@
     <message>
         <source> of an unknown size</source>
         <translation> / 总量未知</translation>
+    </message>
+</context>
+<context>
+    <name>OptionsSection</name>
+    <message>
+        <source>Flash attention</source>
+        <translation>Flash Attention</translation>
+    </message>
+    <message>
+        <source>Memory nodes (NUMA)</source>
+        <translation>内存节点（NUMA）</translation>
+    </message>
+    <message>
+        <source>Projector, for images</source>
+        <translation>投影器（用于图片）</translation>
+    </message>
+    <message>
+        <source>Chat template</source>
+        <translation>聊天模板</translation>
+    </message>
+    <message>
+        <source>LoRA adapter</source>
+        <translation>LoRA 适配器</translation>
+    </message>
+    <message>
+        <source>Guess ahead (speculative decoding)</source>
+        <translation>提前推测（投机解码）</translation>
+    </message>
+    <message>
+        <source>Draft model</source>
+        <translation>草稿模型</translation>
+    </message>
+    <message>
+        <source>Tokens guessed at once</source>
+        <translation>每次推测的词元数</translation>
+    </message>
+    <message>
+        <source>More arguments for llama-server</source>
+        <translation>llama-server 的更多参数</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>The model’s own</source>
+        <translation>模型自带</translation>
+    </message>
+    <message>
+        <source>Choose a file</source>
+        <translation>选择文件</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>On</source>
+        <translation>开</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>Keep to one node</source>
+        <translation>限于一个节点</translation>
+    </message>
+    <message>
+        <source>Spread over all nodes</source>
+        <translation>分布到所有节点</translation>
+    </message>
+    <message>
+        <source>With a draft model</source>
+        <translation>使用草稿模型</translation>
+    </message>
+    <message>
+        <source>From the text so far</source>
+        <translation>根据已有文本</translation>
+    </message>
+    <message>
+        <source>From the text so far, shared table</source>
+        <translation>根据已有文本（共享表）</translation>
+    </message>
+    <message>
+        <source>By the model’s own extra layer (MTP)</source>
+        <translation>由模型自带的附加层（MTP）</translation>
+    </message>
+    <message>
+        <source>images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>own template</source>
+        <translation>自选模板</translation>
+    </message>
+    <message>
+        <source>LoRA</source>
+        <translation>LoRA</translation>
+    </message>
+    <message>
+        <source>guesses ahead</source>
+        <translation>提前推测</translation>
+    </message>
+    <message>
+        <source>Engine options</source>
+        <translation>引擎选项</translation>
     </message>
 </context>
 <context>

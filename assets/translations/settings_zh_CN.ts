@@ -80,6 +80,14 @@
 <context>
     <name>EngineCard</name>
     <message>
+        <source>Try a loaded model</source>
+        <translation>试问已加载的模型</translation>
+    </message>
+    <message>
+        <source>One short question after loading; an answer that is none is told with its likely causes. Gives way to your first message.</source>
+        <translation>加载后提一个简短的问题；如果回答不成样子，会说明可能的原因。您发送第一条消息时即让位。</translation>
+    </message>
+    <message>
         <source>llama-server</source>
         <translation>llama-server</translation>
     </message>

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from kimi_desktop.backends.embedded_flags import CLOSED_ORIGIN
 from kimi_desktop.backends.placed import launch_of_settings
-from kimi_desktop.backends.types import EngineKind, LoadSettings
-from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.backends.types import EngineKind, EngineOptions, LoadSettings
+from kimi_desktop.base.errors import BackendError, ErrorCode, Param
 from kimi_desktop.planner.flags import DEVICE, Said, launch_flags
+from kimi_desktop.planner.plan_types import Launch, Numa
+
+NEEDS_DRAFT = "draft-simple"
+"""The kind of speculation that another model guesses for."""
 
 PROMPT_CACHE_MIB = 1024
 """llama.cpp keeps up to 8 GiB of old prompts in RAM by default, which no forecast counts."""
@@ -34,6 +40,8 @@ FORBIDDEN = frozenset(
 )  # fmt: skip
 """Extra flags that would open the engine to others, give the model tools, or log prompts."""
 
+_REMOVED = "the argument has been removed"
+"""What llama.cpp's help says of flags that only tell what took their place."""
 _HEAD = re.compile(r"^(-{1,2}[A-Za-z][\w-]*(?:,\s*-{1,2}[A-Za-z][\w-]*)*)(?: (\S.*?))?(?:\s{2,}|$)")
 
 
@@ -89,8 +97,12 @@ class Listening:
 def parse_help(text: str) -> dict[str, str]:
     """Flag names and metavars of a llama-server's ``--help``."""
     flags: dict[str, str] = {}
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for line, below in pairwise([*lines, ""]):
         if match := _HEAD.match(line):
+            described = line if line[match.end() :].strip() else line + below
+            if _REMOVED in described:
+                continue
             metavar = match[2] or ""
             for name in re.split(r",\s*", match[1]):
                 flags[name] = metavar
@@ -139,13 +151,16 @@ def build_command(
         if listening.socket_path is None:
             line.need(("--port",), "0")
         line.need(("--api-key-file",), str(listening.key_file))
-    launch = launch_of_settings(settings, n_threads)
+    launch = _with_options(launch_of_settings(settings, n_threads), settings)
     if build.is_without_gpus and not launch.workers:
         launch = dataclasses.replace(launch, gpus=None)  # it has none to name
     for said in launch_flags(launch, build.device_prefix):
         line.say(said)
-    if settings.chat_template is not None:
+    if settings.options.template_file:
+        line.need(("--chat-template-file",), settings.options.template_file)
+    elif settings.chat_template is not None:
         line.need(("--chat-template",), settings.chat_template)
+    _say_options(line, settings)
     for stop in settings.stop:
         line.want(("-r", "--reverse-prompt"), stop)
     line.want(("--jinja",))
@@ -156,8 +171,77 @@ def build_command(
     line.want(("--cors-origins",), CLOSED_ORIGIN)
     line.want(("--cache-ram",), str(PROMPT_CACHE_MIB))
     line.want(("-lv", "--verbosity", "--log-verbosity"), str(LOG_VERBOSITY))
-    line.add_extra(settings.extra)
+    line.add_extra((*settings.extra, *_typed(settings, strict=listening is not None)))
     return (*build.program, *line.words)
+
+
+def _with_options(launch: Launch, settings: LoadSettings) -> Launch:
+    numa = settings.options.numa
+    if not numa:
+        return launch
+    return dataclasses.replace(launch, numa=Numa.OFF if numa == "off" else Numa(numa))
+
+
+def _say_options(line: _Line, settings: LoadSettings) -> None:
+    """What the user chose besides the placement.
+
+    Raises:
+        BackendError: ENGINE_BAD_ARGUMENT, ENGINE_FLAG_CONFLICT.
+    """
+    options = settings.options
+    flash = options.flash_attention
+    if flash == "off" and settings.cache_type not in ("f16", "bf16", "f32"):
+        params = {"flag": "-fa off", "other": f"-ctv {settings.cache_type}"}
+        raise BackendError(ErrorCode.ENGINE_FLAG_CONFLICT, params)
+    if flash and not line.says("-fa", "--flash-attn"):
+        spellings: list[tuple[str, ...]] = [("-fa", flash), ("--flash-attn", flash)]
+        if flash == "on":  # it was a switch once
+            spellings += [("-fa",), ("--flash-attn",)]
+        line.say(Said(tuple(spellings)))
+    if options.projector:
+        line.need(("-mm", "--mmproj"), options.projector)
+    if options.lora:
+        line.need(("--lora",), options.lora)
+    if options.speculation:
+        _say_speculation(line, options)
+
+
+def _say_speculation(line: _Line, options: EngineOptions) -> None:
+    needs_draft = options.speculation == NEEDS_DRAFT
+    if needs_draft and not options.draft_model:
+        params = {"flag": f"--spec-type {NEEDS_DRAFT}", "other": "--spec-draft-model"}
+        raise BackendError(ErrorCode.ENGINE_FLAG_LACKS, params)
+    # Before there was a choice, a draft model was the whole of it.
+    say = line.want if needs_draft else line.need
+    say(("--spec-type",), options.speculation)
+    if needs_draft:
+        line.need(("--spec-draft-model", "-md", "--model-draft"), options.draft_model)
+    if options.draft_tokens:
+        names: tuple[str, ...] = ("--spec-draft-n-max", "--draft-max", "--draft")
+        if options.speculation == "ngram-mod":
+            names = ("--spec-ngram-mod-n-max", *names)
+        line.want(names, str(options.draft_tokens))
+
+
+def split_extra(text: str) -> tuple[str, ...]:
+    """Arguments as a shell takes them apart.
+
+    Raises:
+        BackendError: ENGINE_FLAG_QUOTES, a quotation mark is left open.
+    """
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise BackendError(ErrorCode.ENGINE_FLAG_QUOTES, {}, cause=error) from error
+
+
+def _typed(settings: LoadSettings, *, strict: bool) -> tuple[str, ...]:
+    try:
+        return split_extra(settings.options.extra)
+    except BackendError:
+        if strict:
+            raise
+        return (settings.options.extra,)
 
 
 class _Line:
@@ -166,14 +250,20 @@ class _Line:
     def __init__(self, build: EngineBuild, *, strict: bool) -> None:
         self.build = build
         self._strict = strict
+        self._said: dict[str, str] = {}
+        """Every name of a flag that is on the line -> how it stands there."""
         self.words: list[str] = []
+
+    def says(self, *names: str) -> bool:
+        """One of these is on the line."""
+        return any(name in self._said for name in names)
 
     def want(self, names: Sequence[str], *values: str) -> bool:
         """Add the flag if the build has it; says whether."""
         known = next((name for name in names if name in self.build.flags), None)
         if known is None:
             return False
-        self.words += [known, *values]
+        self._add(names, known, values)
         return True
 
     def need(self, names: Sequence[str], *values: str) -> None:
@@ -197,7 +287,7 @@ class _Line:
         for name, *values in said.spellings:
             # A switch of one build may want a value in another (-fa).
             if name in self.build.flags and bool(self.build.flags[name]) == bool(values):
-                self.words += [name, *values]
+                self._add([spelling[0] for spelling in said.spellings], name, values)
                 return
         first = said.spellings[0]
         if said.needed and self._strict:
@@ -209,14 +299,32 @@ class _Line:
         """What the user added by hand.
 
         Raises:
-            BackendError: a flag is unknown to the build, or not allowed.
+            BackendError: ENGINE_FLAG_UNKNOWN, _FORBIDDEN or _CONFLICT.
         """
         for word in words if self._strict else ():
             name = word.partition("=")[0]
-            is_flag = re.fullmatch(r"-{1,2}[A-Za-z][\w-]*", name) is not None
-            if is_flag and (name in FORBIDDEN or name not in self.build.flags):
-                raise _bad_argument(name)
+            if re.fullmatch(r"-{1,2}[A-Za-z][\w-]*", name) is None:
+                continue  # a value
+            if name in FORBIDDEN:
+                raise BackendError(ErrorCode.ENGINE_FLAG_FORBIDDEN, {"flag": name})
+            if name not in self.build.flags:
+                params: dict[str, Param] = {"flag": name, "engine": self.build.name}
+                raise BackendError(ErrorCode.ENGINE_FLAG_UNKNOWN, params)
+            if (other := self._said.get(name) or self._said.get(_opposite(name))) is not None:
+                raise BackendError(ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": name, "other": other})
+            self._said[name] = word
         self.words += words
+
+    def _add(self, names: Sequence[str], known: str, values: Sequence[str]) -> None:
+        self._said |= dict.fromkeys(names, " ".join((known, *values)))
+        self.words += [known, *values]
+
+
+def _opposite(name: str) -> str:
+    """``--no-jinja`` of ``--jinja``, and back."""
+    if name.startswith("--no-"):
+        return "--" + name.removeprefix("--no-")
+    return "--no-" + name.removeprefix("--") if name.startswith("--") else name
 
 
 def _bad_argument(flag: str) -> BackendError:

@@ -150,12 +150,30 @@ def fill_params(params: Any, flags: argparse.Namespace, library: Any) -> None:  
         params.fit_params = flags.fit == "on"
     if flags.chat_template_file is not None:
         params.chat_template = Path(flags.chat_template_file).read_text(encoding="utf-8")
+    _fill_models(params, flags, library)
     if flags.tensor_split is not None:
         rest = ENTRIES_OF_SPLIT - len(flags.tensor_split)
         params.tensor_split = flags.tensor_split + [0.0] * rest
     if rules := placement_rules(flags):
         params.tensor_buft_overrides = ",".join(rules)
     _fill_enums(params, flags, library)
+
+
+def _fill_models(params: Any, flags: argparse.Namespace, library: Any) -> None:  # noqa: ANN401
+    """Files besides the model's own."""
+    if flags.mmproj is not None:
+        params.mmproj.path = flags.mmproj
+    if flags.lora is not None:
+        params.lora_adapters = [library.CommonAdapterLoraInfo(flags.lora, 1.0)]
+    if flags.spec_type is not None:
+        name = flags.spec_type.upper().replace("-", "_")
+        params.speculative.types = [
+            library.common_speculative_type["COMMON_SPECULATIVE_TYPE_" + name]
+        ]
+    if flags.spec_draft_model is not None:
+        params.speculative.draft.mparams.path = flags.spec_draft_model
+    if flags.spec_draft_n_max is not None:
+        params.speculative.draft.n_max = flags.spec_draft_n_max
 
 
 def _fill_enums(params: Any, flags: argparse.Namespace, library: Any) -> None:  # noqa: ANN401

@@ -16,6 +16,7 @@ CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "
 LOAD_MODES = ("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")
 REASONING_FORMATS = ("none", "auto", "deepseek", "deepseek-legacy")
 SPLIT_MODES = ("none", "layer", "row", "tensor")
+SPEC_TYPES = ("none", "draft-simple", "draft-mtp", "ngram-simple", "ngram-mod")
 NUMA_MODES = ("distribute", "isolate", "numactl")
 
 CLOSED_ORIGIN = "http://closed.invalid"
@@ -186,6 +187,16 @@ FLAGS: tuple[Flag, ...] = (
         "PROMPT",
         repeat=True,
     ),
+    Flag(("-mm", "--mmproj"), "mmproj", "file that lets the model see images", "FILE"),
+    Flag(("--lora",), "lora", "file of an adapter", "FNAME"),
+    Flag(("--spec-type",), "spec_type", "how tokens are guessed", "TYPE", choices=SPEC_TYPES),
+    Flag(
+        ("--spec-draft-model", "-md", "--model-draft"),
+        "spec_draft_model",
+        "model that guesses",
+        "FNAME",
+    ),
+    Flag(("--spec-draft-n-max",), "spec_draft_n_max", "tokens guessed at once", "N", _batch),
     Flag(("-lv", "--verbosity", "--log-verbosity"), "verbosity", "0 ... 5", "N", _count),
 )
 

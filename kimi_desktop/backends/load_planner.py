@@ -24,10 +24,13 @@ from kimi_desktop.backends.remembered import (
     changes_of,
     entry_of,
     is_auto,
+    options_entry_of,
+    options_of,
     wishes_of,
 )
 from kimi_desktop.backends.remembered_server import server_entry_of, server_settings_of
 from kimi_desktop.backends.types import (
+    EngineOptions,
     LoadSettings,
     PlanChange,
     PlanChoices,
@@ -131,6 +134,26 @@ class LoadPlanner:
         else:
             self._keep(model.id, entry_of(settings))
 
+    def options(self, model: LocalModel) -> EngineOptions:
+        """What llama.cpp is told of this model besides a placement."""
+        return options_of(self._store.settings.engine.options.get(model.id, {}))
+
+    def set_options(self, model: LocalModel, options: EngineOptions) -> None:
+        """Keep them for this model.
+
+        Raises:
+            SettingsError: they hold, but were not saved.
+        """
+        entry = options_entry_of(options)
+
+        def change(before: Settings) -> Settings:
+            others = {key: kept for key, kept in before.engine.options.items() if key != model.id}
+            kept = {**others, model.id: entry} if entry else others
+            engine = dataclasses.replace(before.engine, options=kept)
+            return dataclasses.replace(before, engine=engine)
+
+        self._store.update(change)
+
     def note_start(self, settings: LoadSettings) -> None:
         """These are started: what a search found stays the planner's, all else is the user's.
 
@@ -148,7 +171,7 @@ class LoadPlanner:
     def settings_for(self, model: LocalModel) -> LoadSettings:
         """What the user last chose for this model, else what the planner finds for this machine."""
         machine = self._machine()
-        begin = self._begin(model)
+        begin = self._begin_with(model)
         entry = self._entry(model)
         if begin.server is not None:
             return dataclasses.replace(begin, server=server_settings_of(entry))
@@ -181,7 +204,7 @@ class LoadPlanner:
         Raises (from the operation):
             PlanError: a wish that no engine can fulfil; no header, or no look at the machine yet.
         """
-        begin = self._begin(model)
+        begin = self._begin_with(model)
         machine = self._machine()
         wanted = self._for_engine(wishes, begin)
         return self._io.pool(self._search, model, wanted, others, begin, machine)
@@ -299,6 +322,12 @@ class LoadPlanner:
         return plan_words(priced, language)
 
     # inside
+
+    def _begin_with(self, model: LocalModel) -> LoadSettings:
+        begin = self._begin(model)
+        if begin.server is not None:
+            return begin
+        return dataclasses.replace(begin, options=self.options(model))
 
     def _entry(self, model: LocalModel) -> dict[str, int | str]:
         return dict(self._store.settings.engine.loads.get(model.id, {}))

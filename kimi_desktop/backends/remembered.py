@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kimi_desktop.backends.types import LoadSettings
+from kimi_desktop.backends.types import SPECULATIONS, EngineOptions, LoadSettings
 from kimi_desktop.planner.plan_types import LoadMode, Numa, Profile, RpcDevice, Wishes
 from kimi_desktop.planner.profiles import CACHE_TYPES
 from kimi_desktop.planner.types import HOST
@@ -25,6 +25,11 @@ COUNTS = (
 WISHED_COUNTS = ("context", "n_batch", "n_ubatch", "n_threads", "n_parallel")
 AUTO = "auto"
 NO_WISH = Wishes()
+OPTION_VALUES = {
+    "flash_attention": ("", "on", "off"),
+    "numa": ("", "off", "isolate", "distribute"),
+    "speculation": ("", *SPECULATIONS),
+}
 SWITCHES = ("offload_ops", "repack")
 PLACES = frozenset({"n_gpu_layers", "n_cpu_moe", "gpus", "workers", "tensor_split", "overrides"})
 """What says where a model goes: these belong together."""
@@ -69,6 +74,24 @@ def auto_entry_of(wishes: Wishes, profile: Profile) -> dict[str, int | str]:
     if wishes.load_mode is not None:
         entry["load_mode"] = wishes.load_mode.value
     return entry
+
+
+def options_of(entry: Entry) -> EngineOptions:
+    """Options that an entry of the settings file has and that make sense."""
+    good: dict[str, Any] = {}
+    for option in dataclasses.fields(EngineOptions):
+        value = entry.get(option.name)
+        allowed = OPTION_VALUES.get(option.name)
+        if type(value) is type(option.default) and (allowed is None or value in allowed):
+            good[option.name] = value
+    return EngineOptions(**good)
+
+
+def options_entry_of(options: EngineOptions) -> dict[str, int | str]:
+    """Options as they are kept; what equals the defaults is left out."""
+    names = [option.name for option in dataclasses.fields(EngineOptions)]
+    kept = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in kept.items() if value}
 
 
 def is_auto(entry: Entry) -> bool:

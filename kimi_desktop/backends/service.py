@@ -18,9 +18,10 @@ import psutil
 
 from kimi_desktop.backends.attached.client import AttachedClient
 from kimi_desktop.backends.client import EngineClient
-from kimi_desktop.backends.command import EngineBuild
+from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.defaults import plain_settings
 from kimi_desktop.backends.engines.choose import SERVER_TITLES, Engines
+from kimi_desktop.backends.engines.llama_cpp import KEY_NAME
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
 from kimi_desktop.backends.load_planner import LoadPlanner
@@ -239,6 +240,17 @@ class LlamaEngineService:
         build = self.engines.shown(settings)
         engine = self.engines.engine(settings)
         return engine.command(build, settings, listening=None, n_threads=self._n_threads())
+
+    def problem_of(self, settings: LoadSettings) -> BackendError | None:
+        """Why a start with these settings would be refused at once; None when it would not be."""
+        listening = Listening(None, Path(KEY_NAME))
+        try:
+            build = self.engines.shown(settings)
+            engine = self.engines.engine(settings)
+            engine.command(build, settings, listening=listening, n_threads=self._n_threads())
+        except BackendError as error:
+            return error
+        return None
 
     # starting and ending
 

@@ -53,6 +53,37 @@ class VllmSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What llama.cpp is told besides a placement; the user's own, kept per model.
+
+    No forecast counts a projector, a draft model or an adapter.
+    """
+
+    flash_attention: str = ""
+    """"on", "off"; "" = on where the cache needs it, else as the engine does by itself."""
+    numa: str = ""
+    """"off", "isolate", "distribute"; "" = as planned."""
+    projector: str = ""
+    """File that lets the model see images."""
+    template_file: str = ""
+    """Chat template (Jinja) instead of the model's own."""
+    lora: str = ""
+    """File of an adapter."""
+    speculation: str = ""
+    """How tokens are guessed ahead: one of ``SPECULATIONS``; "" = not at all."""
+    draft_model: str = ""
+    """File of the model that guesses, for the kinds that need one."""
+    draft_tokens: int = 0
+    """At most so many at once; 0 = as the engine does by itself."""
+    extra: str = ""
+    """More arguments, as they are typed in a shell."""
+
+
+SPECULATIONS = ("draft-simple", "ngram-simple", "ngram-mod", "draft-mtp")
+"""Names of llama.cpp b11434, ``common/speculative.cpp``; the first needs a draft model."""
+
+
+@dataclass(frozen=True, slots=True)
 class LoadSettings:
     """How to load one model. The sliders edit this; a change needs a restart."""
 
@@ -93,6 +124,7 @@ class LoadSettings:
     binary: Path | None = None
     """For ``LLAMA_SERVER`` a program, for ``SERVER_KINDS`` what the user points at."""
     extra: tuple[str, ...] = field(default=())
+    options: EngineOptions = EngineOptions()
     server: VllmSettings | None = None
     """For ``SERVER_KINDS``."""
 
@@ -325,6 +357,14 @@ class EngineStateChanged(Event):
     """The engine moved to another state or made progress in loading."""
 
     status: EngineStatus
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRemarked(Event):
+    """Something about a load that succeeded is not as it should be; told once."""
+
+    remarks: tuple[KimiError, ...]
+    """The gravest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,10 +78,14 @@ class EngineSettings:
     """A Python (or its environment's folder) that has vLLM; "" = the one on PATH, or our own."""
     loads: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
     """Per model id, what the user chose: wishes for the planner, or load settings."""
+    options: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
+    """Per model id, what llama.cpp is told besides a placement."""
     profile: str = "safe"
     """What plans are good at: safe, balanced, long_context or fastest (unknown: safe)."""
     workers: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
     """Per address of an RPC worker: its device's name, and its link as it was last measured."""
+    first_question: bool = True
+    """Ask a model one short question after loading, and tell when the answer is none."""
     step_down: bool = False
     """After a failure for memory take the next smaller step by itself; never a shorter context."""
 

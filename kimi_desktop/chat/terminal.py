@@ -12,7 +12,12 @@ import queue
 import sys
 from typing import Protocol, TextIO
 
-from kimi_desktop.backends.types import EngineState, EngineStateChanged, EngineStatus
+from kimi_desktop.backends.types import (
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+    LoadRemarked,
+)
 from kimi_desktop.base.errors import ChatError, ErrorCode, KimiError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.messages import Language, message
@@ -127,6 +132,8 @@ class TerminalChat:
                     event = self._events.get(timeout=POLL_S)
                     if isinstance(event, EngineStateChanged) and event.status.state in _COMING:
                         self._out.loading(name, event.status.load_fraction)
+                    else:
+                        self._show(event)
             status = starting.result(0)
         except KeyboardInterrupt:
             starting.cancel()
@@ -235,6 +242,9 @@ class TerminalChat:
             self._out.prefill(event.done_tokens, event.total_tokens)
         elif isinstance(event, MessageAdded) and event.message.finish is Finish.GENERATING:
             self._out.begin()
+        elif isinstance(event, LoadRemarked):
+            for remark in event.remarks:
+                self._out.remark(remark)
 
     def _gave_up(self) -> bool:
         """The message still waits for an engine that will not come: take it back and say why."""

@@ -45,6 +45,9 @@ class Output(Protocol):
     def failed(self, error: KimiError) -> None:
         """No answer will come."""
 
+    def remark(self, problem: KimiError) -> None:
+        """Something is odd, though nothing failed."""
+
     def say(self, text: str) -> None:
         """Words of the program itself."""
 
@@ -125,10 +128,11 @@ class PlainOutput:
 
     def failed(self, error: KimiError) -> None:
         """One sentence that says what happened, one what to do."""
-        self._clear_progress()
-        self.end_line()
-        self._err.write("\n".join(describe_error(error, self._language)) + "\n")
-        self._err.flush()
+        self._complain(error)
+
+    def remark(self, problem: KimiError) -> None:
+        """As a failure is told."""
+        self._complain(problem)
 
     def say(self, text: str) -> None:
         """On a line of its own."""
@@ -138,6 +142,13 @@ class PlainOutput:
         """Unless the cursor stands there already."""
         if not self._at_start:
             self._write("\n")
+
+    def _complain(self, error: KimiError) -> None:
+        self._clear_progress()
+        self.end_line()
+        # The model's own words may be part of it.
+        self._err.write(printable("\n".join(describe_error(error, self._language))) + "\n")
+        self._err.flush()
 
     def _write(self, text: str) -> None:
         if text:
@@ -215,6 +226,10 @@ class JsonOutput:
     def failed(self, error: KimiError) -> None:
         """``{"event": "failed", "error": {"code": ..., "message": ..., "next": ...}}``."""
         self._line("failed", error=self._error(error))
+
+    def remark(self, problem: KimiError) -> None:
+        """``{"event": "remark", "remark": {"code": ..., "message": ..., "next": ...}}``."""
+        self._line("remark", remark=self._error(problem))
 
     def say(self, text: str) -> None:
         """Nothing: programs read no welcome."""

@@ -113,6 +113,11 @@ class Experiments:
         self._clock = clock
         self._is_running = False
 
+    @property
+    def is_running(self) -> bool:
+        """Something is being measured: nobody else should ask the engine."""
+        return self._is_running
+
     def run(self, wish: ExperimentWish) -> Operation[Experiment]:
         """Measure; afterwards the engine is as it was before. Cancelling keeps what was measured.
 

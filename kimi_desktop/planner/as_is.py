@@ -41,13 +41,14 @@ def plan_as_is(
     placement = launch.placement
     memory = forecast_on(shape, placement, machine, gpus)
     host = memory.devices[-1]
-    pages = 0 if launch.load_mode is LoadMode.NONE else host.weights_bytes
+    mode = launch.load_mode or LoadMode.MMAP
+    pages = host.weights_bytes if mode.keeps_pages else 0
     verdict = judge(memory, embedding_bytes=embedding_bytes(shape), file_backed_bytes=pages)
     plan = Plan(
         placement=placement,
         gpus=tuple(gpus),
         n_threads=launch.n_threads,
-        load_mode=launch.load_mode or LoadMode.MMAP,
+        load_mode=mode,
         numa=launch.numa,
         fit=verdict.fit,
         forecast=memory,

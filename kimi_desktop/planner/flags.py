@@ -23,6 +23,7 @@ LOAD_MODES: dict[LoadMode, tuple[tuple[str, ...], ...]] = {
     LoadMode.MMAP: (("--load-mode", "mmap"),),
     LoadMode.NONE: (("--load-mode", "none"), ("--no-mmap",)),
     LoadMode.LOCKED: (("--load-mode", "mmap+mlock"), ("--mlock",)),
+    LoadMode.DIRECT: (("--load-mode", "dio"), ("--direct-io",), ("-dio",)),
 }
 """Builds before ``--load-mode`` (b10434) map the file unless they are told not to."""
 

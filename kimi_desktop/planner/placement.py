@@ -20,7 +20,7 @@ from kimi_desktop.planner.fixed import FixedChooser
 from kimi_desktop.planner.hardware import shares_memory, with_own_memory
 from kimi_desktop.planner.host_settings import load_mode_for, numa_for, threads_for
 from kimi_desktop.planner.memory import forecast
-from kimi_desktop.planner.plan_types import Decision, LoadMode, Plan, Sibling, SpeedRule, Wishes
+from kimi_desktop.planner.plan_types import Decision, Plan, Sibling, SpeedRule, Wishes
 from kimi_desktop.planner.profiles import (
     ESTIMATE_SHARE,
     LEAST_CONTEXT,
@@ -237,7 +237,7 @@ class _Search:
         )
         numa, why_numa = numa_for(self.machine, self.wishes, weights_on_host)
         threads, why_threads = threads_for(self.machine, self.wishes, numa)
-        pages = host.weights_bytes if mode is not LoadMode.NONE else 0
+        pages = host.weights_bytes if mode.keeps_pages else 0
         verdict = judge(
             memory,
             embedding_bytes=self.site.embedding_bytes,

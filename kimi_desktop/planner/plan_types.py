@@ -29,6 +29,13 @@ class LoadMode(StrEnum):
     """Memory of the engine's own; pinned where there is a GPU."""
     LOCKED = "mmap+mlock"
     """Pages of the file that other programs cannot push out."""
+    DIRECT = "dio"
+    """Memory of the engine's own, read past the system's cache."""
+
+    @property
+    def keeps_pages(self) -> bool:
+        """Weights in main memory are pages of the file."""
+        return self in (LoadMode.MMAP, LoadMode.LOCKED)
 
 
 class Numa(StrEnum):

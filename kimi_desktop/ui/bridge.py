@@ -18,6 +18,7 @@ from shiboken6 import isValid
 from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.server_planner import ServerOffer
 from kimi_desktop.backends.types import (
+    EngineOptions,
     EngineStatus,
     Leftover,
     LoadSettings,
@@ -27,7 +28,7 @@ from kimi_desktop.backends.types import (
     PricedLoad,
     Remedial,
 )
-from kimi_desktop.base.errors import SettingsError
+from kimi_desktop.base.errors import BackendError, SettingsError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
@@ -290,6 +291,9 @@ class EngineService(Protocol):
             BackendError: there is no such engine, or it cannot do what the settings ask.
         """
 
+    def problem_of(self, settings: LoadSettings) -> BackendError | None:
+        """Why a start would be refused at once: an argument that is unknown or conflicts."""
+
     def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
         """Start it (ends an older one first) and remember the settings for this model."""
 
@@ -381,6 +385,16 @@ class PlanService(Protocol):
 
         Raises:
             PlanError: no header, or no look at the machine yet; more layers than there are.
+        """
+
+    def options(self, model: LocalModel) -> EngineOptions:
+        """What llama.cpp is told of this model besides a placement."""
+
+    def set_options(self, model: LocalModel, options: EngineOptions) -> None:
+        """Keep them for this model.
+
+        Raises:
+            SettingsError: they hold, but were not saved.
         """
 
     def quality(self, model: LocalModel, language: Language) -> str:

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kimi_desktop.backends.types import EngineStateChanged
+from kimi_desktop.backends.types import EngineStateChanged, LoadRemarked
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.chat.types import StoreFailed
@@ -300,6 +300,9 @@ class MainWindow(QWidget):
             self.top_bar.show_language(self._language_shown())
         elif isinstance(event, StoreFailed):
             self.notices.show_error(event.error)
+        elif isinstance(event, LoadRemarked):
+            for remark in event.remarks:
+                self.notices.show_remark(remark)
         elif isinstance(event, SlownessSeen):
             from kimi_desktop.ui.slow_bar import tell_slowness  # noqa: PLC0415
 

@@ -57,6 +57,13 @@ class Notices(QWidget):
             self._timer.stop()
         self.setVisible(bool(self.bars()))
 
+    def show_remark(self, remark: BaseException) -> MessageBar:
+        """What is not as it should be, though nothing failed; stays until it is closed."""
+        bar = MessageBar("warn")
+        bar.show_message(*describe_error(remark, language()))
+        self.add(bar)
+        return bar
+
     def show_error(self, error: BaseException) -> MessageBar:
         """What happened and what to do; the same sentence is not shown twice."""
         what, advice = describe_error(error, language())

@@ -20,7 +20,7 @@ from kimi_desktop.backends.types import (
     LoadSettings,
     VllmSettings,
 )
-from kimi_desktop.base.errors import KimiError
+from kimi_desktop.base.errors import BackendError, KimiError
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.core import forecast_load
@@ -50,6 +50,7 @@ class ScriptedEngine:
         self.vllm: Path | None = Path("/opt/vllm/bin/python")
         self.exact_check: ExactCheck | None = None
         self.command_error: KimiError | None = None
+        self.problem: BackendError | None = None
 
     def set_status(self, status: EngineStatus) -> None:
         """Move to another state; a queued message goes out once ready."""
@@ -175,6 +176,10 @@ class ScriptedEngine:
         )
         threads = threads_for(machine, Wishes())[0] if machine is not None else 4
         return build_command(build, settings, listening=None, n_threads=threads)
+
+    def problem_of(self, settings: LoadSettings) -> BackendError | None:
+        del settings
+        return self.problem
 
     def start(self, settings: LoadSettings) -> Operation[EngineStatus]:
         if self.start_error is not None:

@@ -96,3 +96,10 @@ def test_every_control_has_a_name(page):
     for widget in page.findChildren(QWidget):
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisibleTo(page):
             assert widget.accessibleName() or getattr(widget, "text", str)(), widget
+
+
+def test_the_first_question_can_be_switched_off(qtbot, page, bridge):
+    switch = page.engine.first_question
+    assert switch.isChecked()
+    qtbot.mouseClick(switch, Qt.MouseButton.LeftButton)
+    assert not bridge.settings.engine.first_question

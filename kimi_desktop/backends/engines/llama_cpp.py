@@ -86,7 +86,8 @@ class LlamaCpp:
         self, settings: LoadSettings, total_bytes: int, arrived_bytes: Callable[[], int | None]
     ) -> LoadReader:
         """Its own reports and the bytes that are mapped."""
-        copies = settings.n_gpu_layers > 0 and settings.load_mode is not LoadMode.NONE
+        mode = settings.load_mode or LoadMode.MMAP
+        copies = settings.n_gpu_layers > 0 and mode.keeps_pages
         return LoadProgress(total_bytes, copies=copies, arrived_bytes=arrived_bytes)
 
     def heard(self, line: str) -> Heard | None:

@@ -124,6 +124,114 @@ TEXTS = {
         "Choose a build for this processor, or the built-in engine, which runs on all of them.",
         "请选择适合本机 CPU 的版本，或使用可在各种 CPU 上运行的内置引擎。",
     ),
+    "engine.flag_unknown": Text(
+        "{engine} does not know the argument {flag}.",
+        "{engine} 不认识参数 {flag}。",
+    ),
+    "engine.flag_unknown.next": Text(
+        "Look for a slip of the pen, or for its name in this version (llama-server --help).",
+        "请检查是否有拼写错误，或在此版本中的名称（llama-server --help）。",
+    ),
+    "engine.flag_forbidden": Text(
+        "The argument {flag} would open the engine to others or log prompts.",
+        "参数 {flag} 会使引擎对外开放，或记录提示词。",
+    ),
+    "engine.flag_forbidden.next": Text(
+        "Remove it. To let other programs in, use the Serve page.",
+        "请删除它。要让其他程序访问，请使用“服务”页面。",
+    ),
+    "engine.flag_conflict": Text(
+        "The argument {flag} conflicts with {other}.",
+        "参数 {flag} 与 {other} 冲突。",
+    ),
+    "engine.flag_conflict.next": Text(
+        "Remove it, or change the setting on the Plan page that says the other.",
+        "请删除它，或在“规划”页面修改与之冲突的设置。",
+    ),
+    "engine.flag_lacks": Text(
+        "{flag} needs {other}, too.",
+        "{flag} 还需要 {other}。",
+    ),
+    "engine.flag_lacks.next": Text(
+        "Choose a draft model, or another way of guessing ahead.",
+        "请选择草稿模型，或更换推测方式。",
+    ),
+    "engine.flag_quotes": Text(
+        "A quotation mark is left open in the extra arguments.",
+        "附加参数中的引号没有闭合。",
+    ),
+    "engine.flag_quotes.next": Text(
+        "Close it, or put a backslash before it.",
+        "请补全引号，或在其前面加反斜杠。",
+    ),
+    "engine.loaded_no_gpu": Text(
+        "The plan puts layers on GPUs, but the engine holds nothing on any of them.",
+        "计划将部分层放到 GPU 上，但引擎没有使用任何 GPU。",
+    ),
+    "engine.loaded_no_gpu.next": Text(
+        "Its build may lack GPU support, or a driver: get an official build in Settings.",
+        "该版本可能不支持 GPU，或缺少驱动：可在“设置”中获取官方版本。",
+    ),
+    "engine.loaded_layers": Text(
+        "The engine has {loaded} layers on GPUs; the plan says {planned}.",
+        "引擎实际放到 GPU 的层数为 {loaded}，计划为 {planned}。",
+    ),
+    "engine.loaded_layers.next": Text(
+        "Speed and memory will differ from the forecast. Look for extra arguments, or another "
+        "version of the engine.",
+        "速度和内存会与预测不同。请检查附加参数，或更换引擎版本。",
+    ),
+    "engine.loaded_context": Text(
+        "The engine has a context of {loaded} tokens; the plan says {planned}.",
+        "引擎实际的上下文为 {loaded} 词元，计划为 {planned}。",
+    ),
+    "engine.loaded_context.next": Text(
+        "Longer chats are cut there. Look for extra arguments, or choose less context.",
+        "更长的对话会在该处被截断。请检查附加参数，或减少上下文。",
+    ),
+    "engine.loaded_memory": Text(
+        "On {device} the engine holds {loaded}; the forecast says {planned}.",
+        "引擎在 {device} 上占用 {loaded}，预测为 {planned}。",
+    ),
+    "engine.loaded_memory.next": Text(
+        "A projector, a draft model or an adapter is not in the forecast. If something runs short, "
+        "put fewer layers there.",
+        "预测不包含投影器、草稿模型和适配器。如果内存不足，请减少放到该设备的层数。",
+    ),
+    "engine.first_empty": Text(
+        "The first try after loading brought an empty answer.",
+        "加载后的首次试问得到了空回答。",
+    ),
+    "engine.first_empty.next": Text(
+        "Look first at the chat template (Plan, Engine options), then at the file: verify it.",
+        "请先检查聊天模板（“规划”页的引擎选项），再校验模型文件。",
+    ),
+    "engine.first_repeats": Text(
+        "The first try after loading brought one character again and again: {text}",
+        "加载后的首次试问只得到重复的同一字符：{text}",
+    ),
+    "engine.first_repeats.next": Text(
+        "Look first at the KV type (now {cache}; f16 is the safe one), then at the engine’s build, "
+        "then at the file: verify it.",
+        "请先检查 KV 类型（当前 {cache}，f16 最稳妥），再更换引擎版本，最后校验模型文件。",
+    ),
+    "engine.first_template": Text(
+        "The first try after loading shows markers of a chat template: {text}",
+        "加载后的首次试问中出现了聊天模板标记：{text}",
+    ),
+    "engine.first_template.next": Text(
+        "The template does not fit the model: choose its own one (Plan, Engine options).",
+        "模板与模型不匹配：请改用模型自带的模板（“规划”页的引擎选项）。",
+    ),
+    "engine.first_gibberish": Text(
+        "The first try after loading brought nonsense: {text}",
+        "加载后的首次试问得到了无意义的内容：{text}",
+    ),
+    "engine.first_gibberish.next": Text(
+        "Look first at the file (verify it), then at the KV type (now {cache}), the chat template "
+        "and the engine’s build.",
+        "请先校验模型文件，再检查 KV 类型（当前 {cache}）、聊天模板和引擎版本。",
+    ),
     "engine.missing_library": Text(
         "{path} needs a library that is not on this computer: {library}.",
         "{path} 需要本机上没有的库：{library}。",

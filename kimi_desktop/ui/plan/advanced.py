@@ -118,6 +118,7 @@ class AdvancedSection(QWidget):
             LoadMode.MMAP: self.tr("Mapped from the file"),
             LoadMode.NONE: self.tr("Copied (no mmap)"),
             LoadMode.LOCKED: self.tr("Mapped and locked"),
+            LoadMode.DIRECT: self.tr("Copied past the cache (direct I/O)"),
         }
 
     def _say(self, settings: LoadSettings) -> None:

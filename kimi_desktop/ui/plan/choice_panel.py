@@ -21,6 +21,7 @@ from kimi_desktop.ui.language import language
 from kimi_desktop.ui.plan import choices
 from kimi_desktop.ui.plan.advanced import AdvancedSection
 from kimi_desktop.ui.plan.choices import Family
+from kimi_desktop.ui.plan.options import OptionsSection
 from kimi_desktop.ui.plan.placement_box import PlacementBox
 from kimi_desktop.ui.plan.quantization_list import QuantizationList
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
@@ -73,6 +74,7 @@ class ChoicePanel(QWidget):
         self._cache_field = LabeledField(self.cache_type)
         self._parallel_field = LabeledField(self.parallel)
         self.advanced = AdvancedSection()
+        self.options = OptionsSection()
         self._arrange()
         self._connect()
         self.retranslate()
@@ -165,6 +167,7 @@ class ChoicePanel(QWidget):
         self._cache_field.set_label(self.tr("KV type"))
         self._parallel_field.set_label(self.tr("Parallel chats"))
         self.advanced.retranslate()
+        self.options.retranslate()
 
     # inside
 
@@ -194,6 +197,7 @@ class ChoicePanel(QWidget):
         layout.addWidget(self.context)
         layout.addLayout(kinds)
         layout.addWidget(self.advanced)
+        layout.addWidget(self.options)
         layout.addStretch(1)
 
     def _connect(self) -> None:

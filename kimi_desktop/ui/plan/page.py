@@ -13,6 +13,7 @@ from kimi_desktop.backends.rpc.types import WorkersChanged
 from kimi_desktop.backends.types import EngineStateChanged, PricedLoad, Remedial
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
+from kimi_desktop.base.messages import describe_error
 from kimi_desktop.machine.types import MachineProbed
 from kimi_desktop.models.types import LibraryChanged, LocalModel
 from kimi_desktop.planner.plan_types import Profile
@@ -200,6 +201,7 @@ class PlanPage(QWidget):
         panel.reset_wanted.connect(planning.reset)
         panel.profile_chosen.connect(lambda key: planning.set_profile(Profile(key)))
         panel.field_changed.connect(lambda name, value: planning.change(**{name: value}))
+        panel.options.changed.connect(planning.set_options)
         panel.placement.mode_chosen.connect(self._on_mode)
         panel.placement.placed.connect(planning.place)
         go = self._bridge.navigation
@@ -256,6 +258,10 @@ class PlanPage(QWidget):
         )
         if settings is not None:
             self.choices.show_engine(services.engine.name_of(settings))
+            problem = services.engine.problem_of(settings)
+            words = " ".join(describe_error(problem, language())) if problem else ""
+            # Not those of the settings: a search for the new ones may still run.
+            self.choices.options.show_options(services.plans.options(model), words)
         self.choices.quantizations.show_notes(lambda each: services.plans.quality(each, language()))
         self.choices.set_changed(changed=planning.is_changed)
         if planning.priced is not None:

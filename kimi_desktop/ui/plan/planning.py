@@ -16,6 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from kimi_desktop.backends.types import (
+    EngineOptions,
     LoadSettings,
     PlanChange,
     PlanChoices,
@@ -172,6 +173,20 @@ class Planning(QObject):
             operation, partial(self._on_arranged, self.model, model), report, owner=self
         )
 
+    def set_options(self, options: EngineOptions) -> None:
+        """What the engine is told besides the placement; kept for the model at once."""
+        if self.model is None:
+            return
+        try:
+            self._bridge.services.plans.set_options(self.model, options)
+        except SettingsError as error:
+            self._bridge.navigation.report(error)
+        own = self.choices.settings
+        if own is not None:
+            own = dataclasses.replace(own, options=options)
+            self.choices = dataclasses.replace(self.choices, settings=own)
+        self._work()  # a search that runs already knows older ones
+
     def refresh(self) -> None:
         """Machine or engine are others: everything is priced again."""
         if self.model is not None:
@@ -182,14 +197,14 @@ class Planning(QObject):
         if self.model is None:
             return
         now = self._bridge.services.engine.settings_for(self.model)
-        engine = (now.kind, now.binary)
+        options = now.options if now.server else self._bridge.services.plans.options(self.model)
+        engine = {"kind": now.kind, "binary": now.binary, "options": options}
         before = self.settings
-        if before is None or engine == (before.kind, before.binary):
+        if before is None or all(getattr(before, name) == engine[name] for name in engine):
             return
         own = self.choices.settings
         if own is not None:
-            kind, binary = engine
-            own = dataclasses.replace(own, kind=kind, binary=binary)
+            own = dataclasses.replace(own, **engine)  # type: ignore[arg-type]
             self.choices = dataclasses.replace(self.choices, settings=own)
         self._work()
 

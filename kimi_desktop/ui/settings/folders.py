@@ -20,6 +20,7 @@ from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
 from kimi_desktop.ui.widgets.button import Button, IconButton
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import MEDIUM, ElidedLabel, Label, TextSize
+from kimi_desktop.ui.widgets.toggle import Switch
 
 
 class PathRow(QWidget):
@@ -167,9 +168,13 @@ class EngineCard(SettingsCard):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
+        self._bridge = bridge
         self.llama = ProgramRow(bridge, "llama_server")
         self.vllm = ProgramRow(bridge, "vllm_python")
-        self.show_rows((self.llama, self.vllm))
+        self.first_question = Switch()
+        self.first_question.clicked.connect(self._on_first_question)
+        self._question_row = SettingRow(self.first_question)
+        self.show_rows((self.llama, self.vllm, self._question_row))
         bridge.happened.connect(self._on_event)
         self.retranslate()
 
@@ -197,11 +202,30 @@ class EngineCard(SettingsCard):
         self.vllm.set_words(
             self.tr("vllm on PATH"), self.tr("Python with vLLM"), self.tr("Use the one on PATH")
         )
+        self._question_row.set_texts(
+            self.tr("Try a loaded model"),
+            self.tr(
+                "One short question after loading; an answer that is none is told with its likely "
+                "causes. Gives way to your first message."
+            ),
+        )
+        self._show_question()
+
+    def _show_question(self) -> None:
+        self.first_question.setChecked(self._bridge.settings.engine.first_question)
+
+    def _on_first_question(self, wanted: bool) -> None:
+        self._bridge.save_settings(
+            lambda before: dataclasses.replace(
+                before, engine=dataclasses.replace(before.engine, first_question=wanted)
+            )
+        )
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, SettingsChanged | BuildsChanged):
             self.llama.show_path()
             self.vllm.show_path()
+            self._show_question()
 
 
 class DataCard(SettingsCard):

@@ -24,7 +24,7 @@ from kimi_desktop.backends.embedded_flags import (
     parse_flags,
 )
 from kimi_desktop.backends.probe import embedded_build
-from kimi_desktop.backends.types import EngineKind, LoadSettings
+from kimi_desktop.backends.types import EngineKind, EngineOptions, LoadSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.planner import flags
 from kimi_desktop.planner.plan_types import LoadMode, Numa
@@ -272,14 +272,115 @@ def test_extra_flags_cannot_open_the_engine(flag: str) -> None:
     settings = LoadSettings(Path("m"), extra=(flag, "x"))
     with pytest.raises(BackendError) as caught:
         words(settings, build(everything))
-    assert caught.value.params == {"detail": flag}
+    assert caught.value.params == {"flag": flag}
+    assert caught.value.code is ErrorCode.ENGINE_FLAG_FORBIDDEN
     with pytest.raises(BackendError):
         words(dataclasses.replace(settings, extra=(f"{flag}=x",)), build(everything))
 
 
 def test_extra_flags_that_the_build_knows_are_added() -> None:
-    command = words(LoadSettings(Path("m"), extra=("-ub", "256", "-1.5")), build())
-    assert command[-3:] == ["-ub", "256", "-1.5"]
+    more = build(HELP + "--cache-reuse N       x\n")
+    command = words(LoadSettings(Path("m"), extra=("--cache-reuse", "-1")), more)
+    assert command[-2:] == ["--cache-reuse", "-1"]
+    typed = EngineOptions(extra="--cache-reuse '2 5'")
+    assert words(LoadSettings(Path("m"), options=typed), more)[-2:] == ["--cache-reuse", "2 5"]
+
+
+def refused(extra: str, of: EngineBuild) -> BackendError:
+    with pytest.raises(BackendError) as caught:
+        words(LoadSettings(Path("m"), options=EngineOptions(extra=extra)), of)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "params"),
+    [
+        ("--cache-resue 1", ErrorCode.ENGINE_FLAG_UNKNOWN, {"flag": "--cache-resue"}),
+        ("--draft 16", ErrorCode.ENGINE_FLAG_UNKNOWN, {"flag": "--draft"}),
+        ("-c 8192", ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": "-c", "other": "-c 4096"}),
+        ("--ctx-size=8", ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": "--ctx-size"}),
+        ("--no-jinja", ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": "--no-jinja", "other": "--jinja"}),
+        ("--mmap --mmap", ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": "--mmap", "other": "--mmap"}),
+        ("--api-key x", ErrorCode.ENGINE_FLAG_FORBIDDEN, {"flag": "--api-key"}),
+        ("--alias 'x", ErrorCode.ENGINE_FLAG_QUOTES, {}),
+    ],
+)
+def test_extra_flags_are_checked_and_conflicts_named(
+    extra: str, code: ErrorCode, params: dict[str, str]
+) -> None:
+    more = """--mmap                 x
+--jinja, --no-jinja    x
+-c,    --ctx-size N    x
+--draft, --draft-max N      the argument has been removed. use --spec-draft-n-max
+--removed-too-with-a-very-long-name N
+                       the argument has been removed. use another
+"""
+    of = build(HELP + more)
+    assert "--removed-too-with-a-very-long-name" not in of.flags
+    error = refused(extra, of)
+    assert error.code is code
+    assert params.items() <= dict(error.params).items()
+
+
+OPTIONS = EngineOptions(
+    flash_attention="on",
+    numa="isolate",
+    projector="/m/mmproj 图.gguf",
+    template_file="/m/t.jinja",
+    lora="/m/lora.gguf",
+    speculation="draft-simple",
+    draft_model="/m/draft.gguf",
+    draft_tokens=8,
+)
+
+
+def test_options_reach_the_command_line() -> None:
+    settings = LoadSettings(Path("m"), chat_template="own", options=OPTIONS)
+    command = words(settings, embedded_build())
+    assert value(command, "-fa") == "on"
+    assert value(command, "--numa") == "isolate"
+    assert value(command, "-mm") == "/m/mmproj 图.gguf"
+    assert value(command, "--chat-template-file") == "/m/t.jinja"
+    assert "--chat-template" not in command
+    assert value(command, "--lora") == "/m/lora.gguf"
+    assert value(command, "--spec-type") == "draft-simple"
+    assert value(command, "--spec-draft-model") == "/m/draft.gguf"
+    assert value(command, "--spec-draft-n-max") == "8"
+    parse_flags(command[command.index("-m") :])  # the embedded engine takes all of it
+
+
+def test_options_under_the_names_of_older_builds() -> None:
+    older = build(
+        HELP + "--mmproj FILE  x\n-md,  --model-draft FNAME  x\n--draft, --draft-max N  x\n"
+        "--lora FNAME  x\n--chat-template-file F  x\n-fa, --flash-attn  x\n--numa TYPE  x\n"
+    )
+    command = words(LoadSettings(Path("m"), options=OPTIONS), older)
+    assert value(command, "--mmproj") == "/m/mmproj 图.gguf"
+    assert value(command, "-md") == "/m/draft.gguf"
+    assert value(command, "--draft-max") == "8"
+    assert "--spec-type" not in command
+    guessing = dataclasses.replace(OPTIONS, speculation="ngram-simple", draft_model="")
+    with pytest.raises(BackendError) as caught:
+        words(LoadSettings(Path("m"), options=guessing), older)
+    assert caught.value.params == {"detail": "--spec-type"}
+
+
+def test_options_that_contradict_are_named() -> None:
+    off = EngineOptions(flash_attention="off")
+    with pytest.raises(BackendError) as caught:
+        words(LoadSettings(Path("m"), cache_type="q8_0", options=off), embedded_build())
+    assert caught.value.code is ErrorCode.ENGINE_FLAG_CONFLICT
+    assert caught.value.params == {"flag": "-fa off", "other": "-ctv q8_0"}
+    lacking = EngineOptions(speculation="draft-simple")
+    with pytest.raises(BackendError) as caught:
+        words(LoadSettings(Path("m"), options=lacking), embedded_build())
+    assert caught.value.code is ErrorCode.ENGINE_FLAG_LACKS
+
+
+def test_direct_reading_is_said_in_each_builds_words() -> None:
+    settings = LoadSettings(Path("m"), load_mode=LoadMode.DIRECT)
+    assert value(words(settings, embedded_build()), "--load-mode") == "dio"
+    assert "--direct-io" in words(settings, build(OLD_HELP + "-dio,  --direct-io   x\n"))
 
 
 @pytest.mark.parametrize(

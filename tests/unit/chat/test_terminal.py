@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 
-from kimi_desktop.backends.types import Delta, EngineState, EngineStatus, Sampling
+from kimi_desktop.backends.types import (
+    Delta,
+    EngineState,
+    EngineStatus,
+    LoadRemarked,
+    Sampling,
+)
 from kimi_desktop.base.errors import BackendError, ChatError, ErrorCode
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
@@ -338,3 +344,22 @@ def test_the_line_of_figures(language: Language, line: str) -> None:
     answer = Message(1, Role.ASSISTANT, "x", stats=stats)
     assert stats_line(answer, language) == line
     assert stats_line(Message(1, Role.ASSISTANT, "", finish=Finish.FAILED), language) == ""
+
+
+def test_what_is_odd_about_a_load_is_told(
+    chats: ChatService, engine: ScriptedEngine, bus: EventBus, io: IoLoop
+) -> None:
+    found = (
+        BackendError(ErrorCode.ENGINE_FIRST_REPEATS, {"text": "!\x1b[31m!!", "cache": "q4_0"}),
+    )
+    as_json = Run(chats, engine, bus, json_output=True)
+    plain = Run(chats, engine, bus, is_terminal=True)
+    operation, go_on = starting(io, EngineStatus(EngineState.READY, engine_name="e"))
+    bus.publish(LoadRemarked(found))
+    threading.Timer(0.3, go_on.set).start()
+    as_json.chat.wait_until_ready(operation, "tiny")
+    assert as_json.events[1]["event"] == "remark"
+    assert as_json.events[1]["remark"]["code"] == "engine.first_repeats"
+    plain.chat.run("q")
+    assert "one character again and again: ![31m!!" in plain.err.getvalue()
+    assert "now q4_0" in plain.err.getvalue()
