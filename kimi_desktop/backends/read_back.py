@@ -25,6 +25,7 @@ _CONTEXT = re.compile(
 )
 _OFFLOADED = re.compile(r"offloaded (\d+)/(\d+) layers to GPU")
 _BUFFER = re.compile(r"\s(\S+) +(model|KV|RS|compute|output) buffer size = +([\d.]+) MiB")
+_WORKER = re.compile(r"RPC\d*\[.*\]$")
 _GPU = re.compile(r"(?:CUDA|ROCm|HIP|Vulkan|SYCL|MTL|Metal|MUSA|CANN)(\d*)$")
 
 
@@ -45,6 +46,11 @@ class Loaded:
         found = [(int(match[1] or 0), size) for name, size in self.buffers.items()
                  if (match := _GPU.match(name))]  # fmt: skip
         return tuple(size for _, size in sorted(found))
+
+    @property
+    def is_on_workers(self) -> bool:
+        """A device of another machine holds something."""
+        return any(_WORKER.match(name) for name in self.buffers)
 
 
 def read_loaded(lines: Iterable[str]) -> Loaded:
@@ -73,16 +79,16 @@ def differences(
         forecast: of these settings; empty where there is none.
     """
     found: list[BackendError] = []
-    planned_gpus = [
-        row for row in forecast.devices if row.device != "host" and row.weights_bytes > 0
-    ]
-    if planned_gpus and loaded.buffers and not loaded.gpu_bytes:
+    planned = [row for row in forecast.devices if row.device != "host" and row.weights_bytes > 0]
+    planned_gpus = [row for row in planned if row.device.startswith("gpu:")]
+    holds_some = bool(loaded.gpu_bytes) or loaded.is_on_workers
+    if planned and loaded.buffers and not holds_some:
         found.append(BackendError(ErrorCode.ENGINE_LOADED_NO_GPU))
-    elif loaded.gpu_layers is not None and loaded.gpu_bytes:
+    elif loaded.gpu_layers is not None and holds_some:
         on_gpus, of = loaded.gpu_layers
-        planned = of if settings.n_gpu_layers < 0 else min(settings.n_gpu_layers, of)
-        if on_gpus != planned:
-            params: dict[str, Param] = {"loaded": on_gpus, "planned": planned}
+        wanted = of if settings.n_gpu_layers < 0 else min(settings.n_gpu_layers, of)
+        if on_gpus != wanted:
+            params: dict[str, Param] = {"loaded": on_gpus, "planned": wanted}
             found.append(BackendError(ErrorCode.ENGINE_LOADED_LAYERS, params))
     if loaded.context is not None and settings.context:
         most = settings.context + PADDING * max(settings.n_parallel, 1)

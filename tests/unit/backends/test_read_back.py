@@ -77,6 +77,12 @@ def test_more_memory_than_forecast_is_told_with_its_device() -> None:
     assert found.params["planned"] == "7.81 GiB"
 
 
+def test_a_worker_counts_as_one_that_holds_something() -> None:
+    lines = [line.replace("CUDA0 ", "RPC0[10.0.0.2:50052] ") for line in LOG if "CUDA1" not in line]
+    lent = forecast(device("rpc:0", 9000 * MIB, 512 * MIB, 300 * MIB))
+    assert differences(read_loaded(lines), SETTINGS, lent) == ()
+
+
 def test_no_gpu_at_all_though_it_says_offloaded() -> None:
     lines = [line for line in LOG if "CUDA" not in line]
     assert codes(read_loaded(lines), SETTINGS, PLANNED) == [ErrorCode.ENGINE_LOADED_NO_GPU]
