@@ -13,7 +13,13 @@ from typing import Any
 from kimi_desktop.chat.text_checks import TextLook, look_at
 from kimi_desktop.diagnosis.conditions import number
 from kimi_desktop.diagnosis.log_text import LogText
+from kimi_desktop.diagnosis.patterns import pattern
 from kimi_desktop.diagnosis.types import Evidence
+
+NUMBERED_SIGNALS: Mapping[int, str] = {
+    1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
+    11: "SIGSEGV", 15: "SIGTERM", 25: "SIGXFSZ",
+}  # fmt: skip
 
 SETTING_NAMES: Mapping[str, str] = {
     "n_ctx": "ctx", "ctx_size": "ctx", "c": "ctx", "num_ctx": "ctx", "context": "ctx",
@@ -32,6 +38,12 @@ SETTING_NAMES: Mapping[str, str] = {
     "quantization": "quant",
 }  # fmt: skip
 
+SIGNALS_OF_CODES: Mapping[int, str] = {
+    **{128 + number: name for number, name in NUMBERED_SIGNALS.items()},
+    **{-number: name for number, name in NUMBERED_SIGNALS.items()},
+}
+"""Shells and Docker tell a signal as 128 + its number, Python as minus its number."""
+
 _LOW_QUANT = re.compile(
     r"(?:^|[^A-Za-z0-9])(?:UD-)?"
     r"(?:IQ1|IQ2|Q2_K|TQ1|TQ2|Q1_|Q2_|1\.\d+ ?bit|[12]-bit|int2|2bit|1bit)",
@@ -42,6 +54,12 @@ _COUNTED_GPUS = re.compile(r"^(\d+)x\s")
 _CONTENT = re.compile(r'"content":\s*"((?:[^"\\]|\\.)*)')
 _FINISH_LENGTH = re.compile(r'"finish_reason":\s*"length"')
 _FINISH_NULL = re.compile(r'"content":\s*(?:null|"")')
+_OF_PYTORCH = pattern(r"allocated by PyTorch|reserved in total by PyTorch")
+_SIZE = r"(\d+(?:\.\d+)?) ([GM])iB"
+_CAPACITY = re.compile(rf"total capac?ity of {_SIZE}|{_SIZE} total capacity")
+_FREE = re.compile(rf"of which {_SIZE} is free|{_SIZE} free")
+_BY_PYTORCH = re.compile(rf"{_SIZE} is allocated by PyTorch|{_SIZE} already allocated")
+_IN_USE = re.compile(rf"has {_SIZE} memory in use|{_SIZE} reserved in total by PyTorch")
 _LETTERS = re.compile(r"^\d+\s*[kKmM]$")
 _SILENT = re.compile(
     r"no (?:further|more) output|hangs? (?:here|forever)|nothing (?:more|further)", re.I
@@ -52,6 +70,7 @@ _LAST_OF_NCCL = re.compile(r"nccl|P2P access cache|custom_all_reduce|Init COMPLE
 def facts_of(evidence: Evidence, log: LogText) -> dict[str, Any]:
     """All facts of ``evidence`` under the names that rules use."""
     end = evidence.exit
+    signal = end.signal or SIGNALS_OF_CODES.get(end.code or 0)
     facts: dict[str, Any] = {
         "engine": evidence.engine.lower(),
         "version": evidence.engine_version,
@@ -60,7 +79,7 @@ def facts_of(evidence: Evidence, log: LogText) -> dict[str, Any]:
     }
     for name, value in (
         ("code", end.code),
-        ("signal", end.signal),
+        ("signal", signal),
         ("alive", end.is_alive),
         ("spawn_errno", end.spawn_errno),
     ):
@@ -73,6 +92,7 @@ def facts_of(evidence: Evidence, log: LogText) -> dict[str, Any]:
             facts.setdefault(f"settings.{SETTING_NAMES[name]}", value)
     facts["log"] = "\n".join(log.lines[:400]) if len(log.lines) < 400 else ""
     facts |= _texts(log, evidence.phase)
+    facts |= _torch(log)
     facts |= _derived(evidence, facts, log)
     return facts
 
@@ -103,6 +123,35 @@ def _texts(log: LogText, phase: str) -> dict[str, Any]:
         "text.gibberish": any(look.is_gibberish for look in looks),
         "text.finish_length": finish_length,
     }
+
+
+def _torch(log: LogText) -> dict[str, Any]:
+    """Whose memory the first "out of memory" of PyTorch counts, as shares of the card (0 ... 1).
+
+    "Process N has" may be the engine itself: within a container PyTorch does not know its own
+    number. A process that has at least what PyTorch holds is taken for it.
+    """
+    number = log.find(_OF_PYTORCH)
+    line = "" if number is None else log.lines[number]
+    total, mine = _gib(_CAPACITY, line), _gib(_BY_PYTORCH, line)
+    if not total or not mine:
+        return {}
+    free = _gib(_FREE, line) or 0.0
+    own = max([mine, *(size for size in _sizes(_IN_USE, line) if size <= total)])
+    return {
+        "derived.torch_share": mine / total,
+        "derived.torch_others_share": max(total - free - own, 0.0) / total,
+    }
+
+
+def _gib(figure: re.Pattern[str], line: str) -> float | None:
+    return next(iter(_sizes(figure, line)), None)
+
+
+def _sizes(figure: re.Pattern[str], line: str) -> list[float]:
+    """GiB of every match (number, "G" or "M")."""
+    found = ([part for part in match.groups() if part] for match in figure.finditer(line))
+    return [float(size) / (1 if unit == "G" else 1024) for size, unit in found]
 
 
 def _unescaped(text: str) -> str:
@@ -156,6 +205,8 @@ def _derived(evidence: Evidence, facts: Mapping[str, Any], log: LogText) -> dict
         "derived.model_over_ram": less("machine.ram_gib", "machine.model_gib")
         or less("machine.ram_gib", "machine.file_gib"),
         "derived.threads_over_cores": threads is not None and cores is not None and threads > cores,
+        "derived.container": machine.get("container") not in (None, False, "", "none")
+        or machine.get("image") is not None,
         "derived.cpu_quota": quota is not None and quota < 100 * max(threads or 1, 1),
         "derived.file_short": less("machine.file_bytes", "machine.expected_bytes")
         or fact("machine.short_shard") is not None

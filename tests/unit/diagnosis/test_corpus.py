@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,27 +14,38 @@ from kimi_desktop.diagnosis.engine import diagnose
 from kimi_desktop.diagnosis.rules import shipped_rules
 from kimi_desktop.diagnosis.types import CONFIDENT
 
-FILE = Path(__file__).parents[2] / "data" / "failures.jsonl"
-CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+DATA = Path(__file__).parents[2] / "data"
 WANTED_SHARE = 0.97
 
 
-def test_nearly_every_case_gets_its_cause_and_none_a_confident_wrong_one() -> None:
+def read_cases(name: str) -> list[dict[str, Any]]:
+    text = (DATA / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+CASES = read_cases("failures.jsonl")
+FROM_THREADS = read_cases("failures_from_threads.jsonl")
+
+
+@pytest.mark.parametrize("cases", [CASES, FROM_THREADS], ids=["corpus", "threads"])
+def test_nearly_every_case_gets_its_cause_and_none_a_confident_wrong_one(
+    cases: list[dict[str, Any]],
+) -> None:
     right = 0
     confident_and_wrong = []
-    for case in CASES:
+    for case in cases:
         best = diagnose(evidence_of(case)).cause
         if best is not None and best.cause == case["cause"]:
             right += 1
         elif best is not None and best.confidence >= CONFIDENT:
             confident_and_wrong.append((case["id"], best.cause))
     assert confident_and_wrong == []
-    assert right / len(CASES) >= WANTED_SHARE
+    assert right / len(cases) >= WANTED_SHARE
 
 
 def test_every_cause_of_the_corpus_has_rules_and_every_rule_a_cause_with_texts() -> None:
     causes = set(shipped_rules().causes)
-    assert causes >= {case["cause"] for case in CASES}
+    assert causes >= {case["cause"] for case in CASES + FROM_THREADS}
     for cause in causes:
         for language in Language:
             assert all(cause_sentences(cause, language))

@@ -121,3 +121,30 @@ def test_the_cause_is_found_anywhere_in_a_long_log() -> None:
     found = diagnose(Evidence(log="\n".join(lines), phase="load"))
     assert found.cause is not None
     assert found.cause.line_number == 40_000
+
+
+TORCH = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 80.00 MiB. GPU 0 has a total "
+    "capacity of 24.00 GiB of which 60.69 MiB is free. Process 41 has {held} GiB memory in use. "
+    "Of the allocated memory {mine} GiB is allocated by PyTorch"
+)
+
+
+@pytest.mark.parametrize(
+    ("held", "mine", "cause"),
+    [("23.9", "23.5", "vram_oom_weights"), ("15.0", "8.0", "vram_taken_by_other")],
+)
+def test_whose_memory_is_full_stands_in_the_figures_of_pytorch(
+    held: str, mine: str, cause: str
+) -> None:
+    """Within a container PyTorch does not know its own number: "Process 41" may be itself."""
+    log = f"Loading safetensors checkpoint shards: 3%\n{TORCH.format(held=held, mine=mine)}"
+    assert cause_of(log, engine="vllm", phase="load", exit=EngineExit(code=1)) == cause
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [(132, "cpu_instruction_unsupported"), (-4, "cpu_instruction_unsupported"), (0, None)],
+)
+def test_an_exit_code_tells_the_signal(code: int, cause: str | None) -> None:
+    assert cause_of("", phase="generate", exit=EngineExit(code=code)) == cause
