@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kimi_desktop import __version__
-from kimi_desktop.base.errors import ErrorCode, KimiError, SettingsError
+from kimi_desktop.base.errors import ErrorCode, KimiError, PlanError, SettingsError
 from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
@@ -106,7 +106,6 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument(
         "--profile",
         choices=[profile.value for profile in Profile],
-        default=Profile.SAFE.value,
         help=say("plan.profile"),
     )
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
@@ -114,7 +113,7 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     plan.add_argument("--n-cpu-moe", type=int, metavar="N", help=say("plan.n_cpu_moe"))
     plan.add_argument("--check", action="store_true", help=say("plan.check"))
     plan.add_argument("--engine", choices=ENGINES, metavar="NAME", help=say("plan.engine"))
-    plan.add_argument("--users", type=int, default=1, metavar="N", help=say("plan.users"))
+    plan.add_argument("--users", type=int, metavar="N", help=say("plan.users"))
     plan.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
     plan.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
     _add_files(verb, say)
@@ -330,9 +329,11 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     from kimi_desktop.serving_plan import is_checkpoint_folder  # noqa: PLC0415
 
     check_context(options.ctx)  # before anything is read or asked
-    if options.engine in SERVER_ENGINES or (
+    for_server = options.engine in SERVER_ENGINES or (
         options.engine is None and is_checkpoint_folder(options.model)
-    ):
+    )
+    _check_engine(options, for_server=for_server)
+    if for_server:
         return _plan_server(options, paths, language)
     folders = [paths.default_models_folder, *_added_folders(paths)]
     factors = None
@@ -355,7 +356,7 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
     tell_asking(options.model, language)
     target = finder.find(options.model)
     wishes = Wishes(
-        profile=Profile(options.profile),
+        profile=Profile(options.profile or Profile.SAFE.value),
         context=options.ctx,
         n_gpu_layers=options.ngl,
         n_cpu_moe=options.n_cpu_moe,
@@ -379,6 +380,19 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         check=exact_checker(target.whole, machine) if options.check and target.whole else None,
     )
     return _plan_exit(target.name, language, can_start=can_start)
+
+
+def _check_engine(options: argparse.Namespace, *, for_server: bool) -> None:
+    """Refuse what would be ignored."""
+    llama = {"--profile": options.profile, "--ngl": options.ngl}
+    llama |= {"--n-cpu-moe": options.n_cpu_moe, "--check": options.check or None}
+    server = {"--users": options.users, "--tp": options.tp, "--pp": options.pp}
+    engine = "llama.cpp"
+    if for_server:
+        engine = "SGLang" if options.engine == "sglang" else "vLLM"
+    for flag, value in (llama if for_server else server).items():
+        if value is not None:
+            raise PlanError(ErrorCode.PLAN_OTHER_ENGINE, {"flag": flag, "engine": engine})
 
 
 def _plan_exit(name: str, language: Language, *, can_start: bool) -> int:
@@ -406,7 +420,7 @@ def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Languag
     wishes = ServerWishes(
         engine=ServerEngine(options.engine or ServerEngine.VLLM.value),
         context=options.ctx,
-        users=options.users,
+        users=1 if options.users is None else options.users,
         split=Split(options.tp or 1, options.pp or 1) if fixed else None,
     )
     check_wishes(wishes, tensor=options.tp, pipeline=options.pp)

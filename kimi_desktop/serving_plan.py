@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TextIO
 
+from kimi_desktop.backends.server_needs import asked_flags
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.downloads.remote_folder import read_remote_model
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.catalogue_types import Catalogue, CatalogueModel, Engine, Holds, Repo
-from kimi_desktop.models.hf_folder import CONFIG, read_folder
+from kimi_desktop.models.hf_folder import CONFIG, HfModel, read_folder
+from kimi_desktop.models.library import existing_path
 from kimi_desktop.models.references import RepoReference, parse_reference
 from kimi_desktop.planner.vllm_report import server_lines, server_object
 from kimi_desktop.planner.vllm_search import plan_server
@@ -26,6 +28,8 @@ from kimi_desktop.planner.vllm_types import ServerEngine, ServerWishes
 from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 
 CATALOGUE_ENGINES = {ServerEngine.VLLM: Engine.VLLM, ServerEngine.SGLANG: Engine.SGLANG}
+VLLM_TOOLS = "--enable-auto-tool-choice"
+"""The other engine calls tools without being told."""
 _NATIVE = (Holds.NATIVE, Holds.FP8, Holds.NVFP4, Holds.MXFP4)
 
 
@@ -34,6 +38,8 @@ class ServedTarget:
     """The model that is meant."""
 
     model: VllmModel
+    source: HfModel
+    """The same as its files say it."""
     place: str
     """A folder, or "owner/name"."""
     entry: CatalogueModel | None
@@ -57,11 +63,13 @@ def find_served(text: str, catalogue: Catalogue, remote: RemoteModels) -> Served
         DownloadError: the hub does not have it, or cannot be asked.
     """
     folder = Path(text).expanduser()
-    if folder.exists():
+    if existing_path(text) is not None:
+        if not folder.is_dir() or (any(folder.glob("*.gguf")) and not is_checkpoint_folder(text)):
+            raise ModelError(ErrorCode.MODEL_NEEDS_FOLDER, {"path": text})
         found = read_folder(folder)
         entry = catalogue.find(folder.resolve().name)
         name = entry.name if entry else folder.resolve().name
-        return ServedTarget(weigh(found, name), text, entry)
+        return ServedTarget(weigh(found, name), found, text, entry)
     entry = catalogue.find(text)
     reference = parse_reference(text)
     repo = _native_repo(entry, text) if entry is not None else None
@@ -71,7 +79,8 @@ def find_served(text: str, catalogue: Catalogue, remote: RemoteModels) -> Served
         raise ModelError(ErrorCode.MODEL_NOT_FOUND, {"path": text})
     listing = remote.listing(reference)
     name = entry.name if entry else PurePosixPath(listing.repo).name
-    return ServedTarget(weigh(read_remote_model(listing), name), listing.repo, entry)
+    found = read_remote_model(listing)
+    return ServedTarget(weigh(found, name), found, listing.repo, entry)
 
 
 def write_server_plan(
@@ -92,7 +101,7 @@ def write_server_plan(
         PlanError: a wish that no engine can fulfil, or a model without tensors.
     """
     plan = plan_server(target.model, machine, wishes)
-    extra = needed_by(target.entry, wishes.engine)
+    extra = needed_by(target.entry, target.source, wishes.engine)
     if json_output:
         found = server_object(plan, target.model, machine, language, extra=extra)
         found["model"] = {
@@ -107,10 +116,13 @@ def write_server_plan(
     return plan.fits
 
 
-def needed_by(entry: CatalogueModel | None, engine: ServerEngine) -> Sequence[str]:
-    """The flags that the catalogue knows a model to need."""
+def needed_by(entry: CatalogueModel | None, model: HfModel, engine: ServerEngine) -> Sequence[str]:
+    """The flags that a model needs by the catalogue, or else by its kind."""
     floor = entry.floor(CATALOGUE_ENGINES[engine]) if entry else None
-    return floor.flags if floor else ()
+    flags = asked_flags(floor, model)
+    if floor is None and engine is ServerEngine.SGLANG:
+        return tuple(flag for flag in flags if flag != VLLM_TOOLS)
+    return flags
 
 
 def _native_repo(entry: CatalogueModel, text: str) -> Repo | None:

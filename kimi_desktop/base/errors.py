@@ -67,6 +67,7 @@ class ErrorCode(StrEnum):
     MODEL_NO_WEIGHTS = "models.no_weights"
     MODEL_NO_SUFFIX = "models.no_suffix"
     MODEL_NEEDS_SERVER = "models.needs_server"
+    MODEL_NEEDS_FOLDER = "models.needs_folder"
     MODEL_FOLDER_MISSING = "models.folder_missing"
     MODEL_NO_TRASH = "models.no_trash"
     MODEL_NOT_REMOVED = "models.not_removed"
@@ -92,6 +93,7 @@ class ErrorCode(StrEnum):
     # plans
     DIAGNOSIS_NO_LOG = "diagnosis.no_log"
     PLAN_BAD_WISH = "plan.bad_wish"
+    PLAN_OTHER_ENGINE = "plan.other_engine"
     PLAN_TOO_MANY_LAYERS = "plan.too_many_layers"
     PLAN_BAD_CACHE_TYPE = "plan.bad_cache_type"
     PLAN_NO_HEADER = "plan.no_header"

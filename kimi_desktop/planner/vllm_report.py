@@ -20,9 +20,23 @@ from kimi_desktop.planner.vllm_flags import (
     split_flags,
 )
 from kimi_desktop.planner.vllm_rules import DEFAULT_SHARE, tensor_sizes
-from kimi_desktop.planner.vllm_types import Needed, ServerEngine, ServerForecast, ServerPlan
+from kimi_desktop.planner.vllm_types import (
+    Needed,
+    ServerEngine,
+    ServerForecast,
+    ServerPlan,
+    ServerProblem,
+)
 from kimi_desktop.planner.vllm_weights import VllmModel
 
+ILLEGAL = (
+    ServerProblem.HEADS,
+    ServerProblem.KV_HEADS,
+    ServerProblem.COLUMNS,
+    ServerProblem.STAGES,
+    ServerProblem.DECODE_CONTEXT,
+)
+"""Ways to divide that the model itself does not allow."""
 ENGINE_NAMES = {ServerEngine.VLLM: "vLLM", ServerEngine.SGLANG: "SGLang"}
 
 
@@ -51,8 +65,9 @@ def needed_sentence(
 
     “Kimi K2.6 needs 8 x 141 GB here; you have 2 x 48 GB: use llama.cpp with experts in RAM.”
     """
-    if plan.fits:
-        return None
+    problem = plan.forecast.problem
+    if plan.fits or (problem is not None and problem.kind in ILLEGAL):
+        return None  # it fits, or no card in the world would make this split possible
     needed = plan.needed
     if needed is not None and _is_here(needed, machine):
         others = sum(row.others_bytes for row in plan.forecast.devices[:-1])
@@ -106,7 +121,9 @@ def server_decisions(plan: ServerPlan, model: VllmModel, machine: Machine) -> li
     settings, split, config = forecast.settings, forecast.settings.split, model.config
     found: list[Decision] = []
     if forecast.fits:
+        found += _users_decisions(plan)
         found += _split_decisions(plan)
+        found += _idle_decisions(plan, machine)
         if config.is_mla and split.tensor > 1 and split.decode_context == 1:
             size = f"{forecast.cache_bytes_per_token / 1024:,.1f} KiB"
             found.append(Decision("why.latent", {"size": size}))
@@ -253,6 +270,36 @@ def _split_decisions(plan: ServerPlan) -> list[Decision]:
     if split.decode_context > 1:
         found.append(Decision("why.decode_context", {"count": split.decode_context}))
     return found or [Decision("why.single")]
+
+
+def _users_decisions(plan: ServerPlan) -> list[Decision]:
+    """More users are wanted than fit at once."""
+    forecast, users = plan.forecast, plan.wishes.users
+    at_once = int(forecast.concurrency)
+    if at_once >= users:
+        return []
+    params: dict[str, Param] = {
+        "users": f"{users:,}",
+        "at_once": f"{at_once:,}",
+        "context": f"{forecast.settings.context:,}",
+        "tokens": f"{forecast.tokens // users:,}",
+    }
+    return [Decision("why.users", params)]
+
+
+def _idle_decisions(plan: ServerPlan, machine: Machine) -> list[Decision]:
+    """Why there are as many GPUs as there are."""
+    forecast = plan.forecast
+    split = forecast.settings.split
+    count = len(machine.gpus) - split.n_gpu
+    if plan.wishes.split is None and count:
+        kinds = {machine.gpus[number].name for number in forecast.gpus}
+        if len(kinds) == 1 and kinds != {gpu.name for gpu in machine.gpus}:
+            return [Decision("why.idle.others", {"used": split.n_gpu, "name": kinds.pop()})]
+        return [Decision("why.idle.sizes", {"used": split.n_gpu, "count": len(machine.gpus)})]
+    if plan.fewer is not None:
+        return [Decision("why.fewer", {"least": plan.fewer, "used": split.n_gpu})]
+    return []
 
 
 def _memory_decisions(forecast: ServerForecast) -> list[Decision]:

@@ -92,11 +92,12 @@ def plan_server(model: VllmModel, machine: Machine, wishes: ServerWishes) -> Ser
     check_wishes(wishes)
     case = _Case(model, machine, wishes, _order(machine))
     found = [case.forecast(split) for split in case.ways()]
-    best = max(found, key=lambda forecast: _rank(forecast, wishes))
+    best = max(found, key=lambda forecast: _rank(forecast, wishes, machine))
     if not best.fits and wishes.context is None:
         best = _shorter(case, found) or best
     needed = None if best.fits else find_needed(model, wishes)
-    return ServerPlan(model.name, wishes, best, _others(best, found), needed)
+    fewer = _fewer(best, found, wishes)
+    return ServerPlan(model.name, wishes, best, _others(best, found), needed, fewer)
 
 
 def forecast_split(
@@ -149,14 +150,34 @@ def _others(best: ServerForecast, found: Sequence[ServerForecast]) -> tuple[Serv
     return tuple(others[:MOST_ALTERNATIVES])
 
 
-def _rank(forecast: ServerForecast, wishes: ServerWishes) -> tuple[float, ...]:
-    """Greater is better: it starts, holds the users, is plain, uses many GPUs, holds much."""
+def _fewer(
+    best: ServerForecast, found: Sequence[ServerForecast], wishes: ServerWishes
+) -> int | None:
+    """The least GPUs that would serve the users with the same context, if fewer than chosen."""
+    counts = [
+        forecast.settings.split.n_gpu
+        for forecast in found
+        if forecast.fits
+        and forecast.concurrency >= wishes.users
+        and forecast.settings.context >= best.settings.context
+    ]
+    least = min(counts, default=best.settings.split.n_gpu)
+    return least if least < best.settings.split.n_gpu else None
+
+
+def _rank(forecast: ServerForecast, wishes: ServerWishes, machine: Machine) -> tuple[float, ...]:
+    """Greater is better: it starts, holds the users, on equal GPUs, is plain, uses many of them.
+
+    A group of unequal GPUs works at the pace of the slowest, with the memory of the smallest.
+    """
     split = forecast.settings.split
     enough = forecast.concurrency >= wishes.users
+    kinds = {machine.gpus[number].name for number in forecast.gpus}
     return (
         forecast.fits,
         enough,
         0.0 if enough else forecast.concurrency,
+        -len(kinds),
         -split.pipeline,
         not split.experts,
         -split.decode_context,
@@ -180,10 +201,19 @@ def _shorter(case: _Case, found: Sequence[ServerForecast]) -> ServerForecast | N
 
 
 def _order(machine: Machine) -> tuple[int, ...]:
-    """Numbers of the GPUs, the roomiest first; equal ones in their own order."""
+    """Numbers of the GPUs, the roomiest kind first; of one kind the roomiest, then their order."""
     gpus = machine.gpus
     numbers = [number for number, gpu in enumerate(gpus) if gpu.vram_total_bytes]
-    return tuple(sorted(numbers, key=lambda number: (-gpus[number].vram_free_bytes, number)))
+    kinds: dict[str, int] = {}
+    for number in numbers:
+        gpu = gpus[number]
+        kinds[gpu.name] = max(kinds.get(gpu.name, 0), gpu.vram_free_bytes)
+
+    def key(number: int) -> tuple[int, str, int, int]:
+        gpu = gpus[number]
+        return -kinds[gpu.name], gpu.name, -gpu.vram_free_bytes, number
+
+    return tuple(sorted(numbers, key=key))
 
 
 def _machine_of(count: int, vram_bytes: int) -> Machine:

@@ -200,6 +200,8 @@ class ServerPlan:
     """Other splits that work, the roomiest first."""
     needed: Needed | None = None
     """Given when it does not fit here."""
+    fewer: int | None = None
+    """So many GPUs would do as well, where more were taken for speed."""
 
     @property
     def fits(self) -> bool:

@@ -153,6 +153,17 @@ TEXTS: dict[str, Text] = {
         "GGUF file of the model.",
         "请用 vLLM 或 SGLang 启动（“kimi-desktop plan”会给出命令行），或选择该模型的 GGUF 文件。",
     ),
+    "models.needs_folder": Text(
+        "{path} is no Hugging Face folder (config.json and safetensors): vLLM and SGLang are "
+        "planned for those.",
+        "{path} 不是 Hugging Face 格式的文件夹（config.json 与 safetensors）：vLLM 与 SGLang "
+        "的规划需要这种文件夹。",
+    ),
+    "models.needs_folder.next": Text(
+        "Leave out --engine to plan a GGUF file for llama.cpp, or name the folder or the maker’s "
+        "repository of the model.",
+        "如需为 llama.cpp 规划 GGUF 文件，请去掉 --engine；或指定该模型的文件夹或官方仓库。",
+    ),
     "models.folder_missing": Text(
         "{path} is not there: its drive is not connected, or the folder was moved.",
         "{path} 不存在：所在磁盘未连接，或文件夹已被移走。",

@@ -14,6 +14,14 @@ TEXTS: dict[str, Text] = {
         "Choose a number in this range, or leave it to the planner.",
         "请选择该范围内的数值，或交给规划器决定。",
     ),
+    "plan.other_engine": Text(
+        "{flag} means nothing to {engine}, for which this would be planned.",
+        "{flag} 不适用于本次规划的引擎 {engine}。",
+    ),
+    "plan.other_engine.next": Text(
+        "Leave it out, or choose the other engine with --engine.",
+        "请去掉该选项，或用 --engine 选择另一种引擎。",
+    ),
     "plan.too_many_layers": Text(
         "{name} {value} is more than there is: this model has {most}.",
         "{name} 为 {value}，超出了实际数量：该模型只有 {most} 层。",

@@ -103,6 +103,26 @@ TEXTS: dict[str, Text] = {
         "每一层都分到 {count} 张 GPU（张量并行）：所有 GPU 共同计算每个词元，"
         "每张放 {weights} 权重。",
     ),
+    "vllm.why.users": Text(
+        "You asked for {users} users: {at_once} at {context} tokens each fit at once, the others "
+        "wait in the queue; all of them at once would have {tokens} tokens each.",
+        "您要求 {users} 位用户：同时只能容纳 {at_once} 位（每人 {context} 个词元），其余排队等待；"
+        "若全部同时使用，每人只有 {tokens} 个词元。",
+    ),
+    "vllm.why.fewer": Text(
+        "{least} of these {used} GPUs would hold it, too: more of them answer faster and hold more "
+        "users.",
+        "这 {used} 张 GPU 中 {least} 张也能容纳：更多 GPU 回答更快，可容纳的用户也更多。",
+    ),
+    "vllm.why.idle.others": Text(
+        "Only the {used} {name} are used: a group works at the pace of its slowest GPU and with "
+        "the memory of its smallest.",
+        "只使用 {used} 张 {name}：一组 GPU 的速度取决于最慢的一张，显存取决于最小的一张。",
+    ),
+    "vllm.why.idle.sizes": Text(
+        "{used} of {count} GPUs are used: the model cannot be divided evenly over more.",
+        "使用 {count} 张 GPU 中的 {used} 张：模型无法在更多 GPU 上均匀切分。",
+    ),
     "vllm.why.pipeline": Text(
         "The layers go over {count} stages, one after the other (pipeline parallel): for memory, "
         "not for speed.",

@@ -285,6 +285,40 @@ def test_a_hugging_face_folder_is_planned_for_vllm(
         assert words in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("kind", "arguments", "words"),
+    [
+        ("folder", ["--ngl", "5"], "--ngl means nothing to vLLM"),
+        ("folder", ["--check", "--engine", "sglang"], "--check means nothing to SGLang"),
+        ("folder", ["--profile", "safe"], "--profile means nothing"),
+        ("file", ["--users", "5"], "--users means nothing to llama.cpp"),
+        ("file", ["--tp", "2"], "--tp means nothing to llama.cpp"),
+        ("file", ["--engine", "vllm"], "is no Hugging Face folder"),
+    ],
+)
+def test_what_the_engine_does_not_know_is_refused(
+    paths: AppPaths, nobody: str, tmp_path: Path, kind: str, arguments: list[str], words: str
+) -> None:
+    model = write_checkpoint(tmp_path / "Kimi-K2.6", kimi_k25(2))
+    if kind == "file":
+        model = make_tiny_kimi(tmp_path / "Tiny-Q8_0.gguf")
+    done = run(paths, nobody, str(model), "--machine", str(machine_file(tmp_path)), *arguments)
+    assert done.returncode == 1
+    assert words in done.stderr
+
+
+def test_a_folder_of_any_name_gets_the_parsers_of_its_kind(
+    paths: AppPaths, nobody: str, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "mine", kimi_k25(2))
+    machine = str(machine_file(tmp_path))
+    done = run(paths, nobody, str(folder), "--machine", machine)
+    assert "--tool-call-parser kimi_k2 --enable-auto-tool-choice" in done.stdout
+    done = run(paths, nobody, str(folder), "--machine", machine, "--engine", "sglang")
+    assert "--tool-call-parser kimi_k2" in done.stdout
+    assert "--enable-auto-tool-choice" not in done.stdout
+
+
 def test_a_repository_is_planned_for_sglang_when_asked(paths: AppPaths) -> None:
     repo = "moonshotai/Kimi-K2.6"
     with LocalHub(repo, hub_checkpoint(kimi_k25(2))) as running:

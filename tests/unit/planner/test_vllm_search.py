@@ -19,6 +19,7 @@ from kimi_desktop.planner.vllm_report import (
     have_words,
     needed_sentence,
     problem_sentence,
+    server_decisions,
     server_headline,
     server_lines,
     server_object,
@@ -78,6 +79,62 @@ def test_where_users_are_too_many_the_most_are_held() -> None:
     plan = plan_server(kimi(), eight_h200(), ServerWishes(users=1000))
     assert plan.fits
     assert plan.forecast.settings.split.decode_context == 8
+
+
+def test_a_wish_for_users_that_is_missed_is_told() -> None:
+    for language in LANGUAGES:
+        plan = plan_server(kimi(), eight_h200(), ServerWishes(users=5000))
+        told = " ".join(server_lines(plan, kimi(), eight_h200(), language, place="x"))
+        assert "5,000" in told
+        assert f"{plan.forecast.tokens // 5000:,}" in told
+    assert "why.users" in keys(kimi(), eight_h200(), ServerWishes(users=5000))
+    assert "why.users" not in keys(kimi(), eight_h200(), ServerWishes(users=20))
+
+
+def named(where: Machine, *names: str) -> Machine:
+    gpus = (
+        dataclasses.replace(gpu, name=name) for gpu, name in zip(where.gpus, names, strict=True)
+    )
+    return dataclasses.replace(where, gpus=tuple(gpus))
+
+
+def keys(model: VllmModel, where: Machine, wishes: ServerWishes | None = None) -> set[str]:
+    plan = plan_server(model, where, wishes or ServerWishes())
+    return {one.key for one in server_decisions(plan, model, where)}
+
+
+def test_a_group_is_made_of_equal_gpus_where_these_are_enough() -> None:
+    where = named(machine(80, 48, 80, 48), "H100", "Ada", "H100", "Ada")
+    plan = plan_server(qwen(), where, ServerWishes())
+    assert plan.forecast.gpus == (0, 2)
+    assert "why.idle.others" in keys(qwen(), where)
+    # Kinds of one size keep together, whatever their order is.
+    same = named(machine(80, 80, 80, 80), "H100", "A100", "H100", "A100")
+    gpus = plan_server(qwen(), same, ServerWishes()).forecast.gpus
+    assert {same.gpus[number].name for number in gpus} in ({"H100"}, {"A100"})
+    # Where one kind is not enough, all of them are taken.
+    few = named(machine(*[H200] * 8), *["H200"] * 6, "H100", "H100")
+    assert len(plan_server(kimi(), few, ServerWishes()).forecast.gpus) == 8
+
+
+def test_why_all_gpus_work_for_a_small_model() -> None:
+    plan = plan_server(qwen(), eight_h200(), ServerWishes())
+    assert (plan.forecast.settings.split.n_gpu, plan.fewer) == (8, 1)
+    assert "why.fewer" in keys(qwen(), eight_h200())
+    assert plan_server(kimi(), eight_h200(), ServerWishes()).fewer is None
+    assert "why.fewer" not in keys(kimi(), eight_h200())
+    assert "why.fewer" not in keys(qwen(), eight_h200(), ServerWishes(split=Split(8)))
+    assert "why.idle.sizes" in keys(qwen(), machine(80, 80, 80))
+
+
+def test_a_split_that_the_model_does_not_allow_is_no_matter_of_cards() -> None:
+    plan = plan_server(kimi(), eight_h200(), ServerWishes(split=Split(3)))
+    assert not plan.fits
+    for language in LANGUAGES:
+        assert needed_sentence(plan, kimi(), eight_h200(), language) is None
+        text = " ".join(server_lines(plan, kimi(), eight_h200(), language, place="x"))
+        assert "180 GB" not in text
+        assert problem_sentence(plan.forecast, language) is not None
 
 
 def test_sglang_has_no_decode_context() -> None:
