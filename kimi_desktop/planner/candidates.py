@@ -16,7 +16,7 @@ from kimi_desktop.base.units import GIB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
-from kimi_desktop.planner.graph_width import MEASURED_UBATCH
+from kimi_desktop.planner.graph_width import MEASURED_UBATCH, widths_of
 from kimi_desktop.planner.hardware import gpu_speed, shares_memory
 from kimi_desktop.planner.overhead import (
     gpu_overhead_bytes,
@@ -35,7 +35,7 @@ EXPERTS_OF = r"blk\.({blocks})\.ffn_(up|down|gate|gate_up)_(ch|)exps"
 """Tensor names of some blocks' experts; no comma in it, which would end an ``-ot`` rule."""
 WIDER = 6
 """Rows of F32 per token that are kept free on each of several GPUs with micro-batches above the
-measured one: there the engine's dry run gave Kimi K2 up to 5.5 rows more than the forecast."""
+usual one, for a geometry that was not measured."""
 ROUNDS = 4
 """Compute buffers depend on the split and the split on them: this often at most."""
 
@@ -190,7 +190,7 @@ class Site:
         overhead = gpu_overhead_bytes(self.shape, base)
         far = worker_overhead_bytes(self.shape, base)
         wider = 0
-        if len(gpus) > 1:
+        if len(gpus) > 1 and widths_of(self.shape.geometry) is None:
             tokens = max(base.n_ubatch - MEASURED_UBATCH, 0)
             wider = 4 * tokens * WIDER * self.shape.geometry.n_embd
         return [

@@ -19,7 +19,14 @@ from functools import lru_cache
 from kimi_desktop.models.geometry import Geometry, LayerKind
 from kimi_desktop.models.ggml import TYPES_BY_NAME
 from kimi_desktop.planner.cache import Cells, cells, kv_widths
-from kimi_desktop.planner.graph_width import MEASURED_UBATCH, between, generic_width, widths_of
+from kimi_desktop.planner.flash import SCORES_ON_HOST, last_on_host_attends, uses_flash_attention
+from kimi_desktop.planner.graph_width import (
+    MEASURED_UBATCH,
+    between,
+    generic_width,
+    widened,
+    widths_of,
+)
 from kimi_desktop.planner.types import HOST, ModelShape, Placement
 from kimi_desktop.planner.weights import HostStaging, host_staging
 
@@ -29,10 +36,6 @@ PIPELINE_COPIES = 4
 
 STAGES_TWO = frozenset({"kimi-linear", "kimi-k3", "llama4", "qwen3next"})
 """Architectures whose graph holds two staged expert tensors at once."""
-
-SCORES_ON_HOST = frozenset({"lfm2"})
-"""Architectures whose attention without flash attention stays with a cache on the host."""
-
 
 @dataclass(frozen=True, slots=True)
 class ComputeByDevice:
@@ -94,17 +97,6 @@ def compute_by_device(
     return ComputeByDevice(totals, widths_of(geometry) is not None)
 
 
-def uses_flash_attention(
-    geometry: Geometry, placement: Placement, devices: Sequence[int], has_gpu: bool
-) -> bool:
-    """What ``-fa auto`` comes to: off where attention would change the device of its layer."""
-    if placement.flash_attention is not None:
-        return placement.flash_attention
-    apart = HOST in devices or not placement.offload_kv
-    mixed = apart and any(device != HOST for device in devices)
-    return not (has_gpu and mixed and geometry.architecture in SCORES_ON_HOST)
-
-
 # the host
 
 
@@ -124,7 +116,7 @@ def _host_bytes(load: _Load) -> int:
         floats = max(floats, _width(load, "cpu") + _masks(load, None))
     elif not placement.offload_ops and load.staging.expert_bytes:
         floats = max(floats, _width(load, "noop_host") + _noop_host_masks(load))
-    return _round(load, floats)
+    return _round(load, floats + _widened(load, "host"))
 
 
 def _host_graph(load: _Load) -> float:
@@ -172,6 +164,8 @@ def _gpu_bytes(load: _Load, device: int) -> int:
     if device not in load.kinds and not first and not load.pipeline:
         return _round(load, _output_only(load))
     name = _regime(load, device)
+    if name == "nkvo" and _attends_on_host(load):
+        return _round(load, _width(load, "nkvo_off"))
     staged = 0.0
     if first and placement.offload_ops:
         staged = _staged_floats(load, name)
@@ -181,11 +175,44 @@ def _gpu_bytes(load: _Load, device: int) -> int:
     floats = _plane(load, name, device) + masks + staged
     if load.devices[-1] == device:
         floats = max(floats, _logits(load) + masks)
-    return _round(load, floats)
+        name += "+"
+    return _round(load, max(floats + _widened(load, name), 0.0))
+
+
+def _widened(load: _Load, place: str) -> float:
+    """What measurements with several GPUs found beside the widths: more, or less."""
+    if load.n_gpu < 2:
+        return 0.0
+    variant = "" if load.placement.flash_attention else "_off"
+    if _converted_floats(load):
+        variant = "_q"
+    name = f"{_mode(load)}.{place}{variant}"
+    return widened(load.geometry, name, load.room.n_ubatch, load.room.n_ctx_seq)
+
+
+def _mode(load: _Load) -> str:
+    """How a graph is spread over several GPUs."""
+    if load.pipeline:
+        return "pipe"
+    if not load.placement.offload_kv:
+        return "nkvo"
+    if load.staging.has_layers:
+        return "ngl" if load.placement.offload_ops else "ngl_noop"
+    if load.staging.expert_bytes:
+        return "stage" if load.placement.offload_ops else "noop"
+    return "plain"
+
+
+def _attends_on_host(load: _Load) -> bool:
+    """Nothing of the attention comes to the GPUs: no mask, no scores, no cache."""
+    on_host = load.geometry.architecture in SCORES_ON_HOST
+    return on_host and not load.placement.flash_attention
 
 
 def _output_only(load: _Load) -> float:
     """A GPU with the output matrix alone works on the rows that are asked for."""
+    if whole := (widths_of(load.geometry) or {}).get("output"):
+        return float(whole[-1][1])
     rows = max(load.placement.n_outputs or 0, load.placement.n_parallel)
     geometry = load.geometry
     return rows * (geometry.n_vocab + 4 * geometry.n_embd) / load.room.n_ubatch
@@ -214,28 +241,34 @@ def _plane(load: _Load, name: str, device: int) -> float:
     converts = _converted_floats(load)
     copies = _copied_floats(load, name)
     if not placement.flash_attention:
-        off = _width(load, f"{name}_off") + _scores(load) + copies
+        attends = name in ("ngl", "nkvo") or load.kinds.get(device) != {LayerKind.RECURRENT}
+        scores = _scores(load) if attends else 0.0
+        off = _width(load, f"{name}_off") + scores + copies
         return max(off, _width(load, name) + copies)
     base = _width(load, name) + copies
     if name == "stage":
         base = _stage_width(load)
     if load.pipeline and (by_start := (widths_of(load.geometry) or {}).get("mid_by_start")):
-        base = between(by_start, load.devices.index(device))
-    if converts:
-        base = max(_width(load, name), _width(load, f"{name}_q") + converts + copies)
-    if name == "noop" and load.staging.gpus_with_experts:
+        base = between(by_start, load.devices.index(device)) + converts
+    elif converts:
+        base = max(base, _width(load, f"{name}_q") + converts + copies)
+    alone = name == "ngl" and not copies  # no attention on the host whose cache would come over
+    if alone or (name == "noop" and load.staging.gpus_with_experts):
         base = max(base, _width(load, "plain"))
     return base
 
 
 def _stage_width(load: _Load) -> float:
     """With experts on the host the widest place depends on how large the micro-batch is."""
-    narrow = _width(load, "stage_multi" if load.n_gpu > 1 else "stage")
+    several = load.n_gpu > 1
+    narrow = _width(load, "stage_multi" if several else "stage")
     wide = (widths_of(load.geometry) or {}).get("stage_4096")
     if wide is None:
         return narrow
     if load.geometry.architecture in STAGES_TWO:  # or one staged tensor beside more of the graph
         return max(narrow, wide[-1][1] - load.staging.expert_bytes / _token_bytes(load))
+    if several:
+        return narrow
     share = (load.room.n_ubatch - MEASURED_UBATCH) / (4096 - MEASURED_UBATCH)
     return narrow + (wide[-1][1] - narrow) * min(max(share, 0.0), 1.0)
 
@@ -320,9 +353,12 @@ def _converted_floats(load: _Load) -> float:
 
 def _copied_floats(load: _Load, name: str) -> float:
     """One layer's K and V brought from the host, where attention runs on the GPU."""
+    placement = load.placement
     if name not in ("nkvo", "ngl"):
         return 0.0
-    placement = load.placement
+    stays = load.geometry.architecture in SCORES_ON_HOST
+    if name == "ngl" and stays and not last_on_host_attends(load.geometry, load.devices):
+        return 0.0
     cells_held = _longest_cells(load)
     if name == "ngl" and not load.kinds.get(HOST, frozenset()) & {LayerKind.FULL, LayerKind.BOTH}:
         cells_held = min(cells_held, load.room.n_window)

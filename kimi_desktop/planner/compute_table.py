@@ -10,8 +10,8 @@ n_expert_used); a value maps where the graph runs to (context, floats) points.
 to the GPU; ``noop`` the same without bringing them (``noop_host`` the host's part); ``first`` and
 ``mid`` of a pipeline (``mid_by_start`` by its first layer instead of the context); ``rest`` a later
 GPU without one, ``rest_experts`` with experts, ``rest_foreign`` with experts of other GPUs' layers;
-``cpu``. ``logits`` goes beside the rows of logits. ``_host`` is the host's part where it is more
-than the inputs.
+``cpu``. ``logits`` goes beside the rows of logits, ``output`` is a GPU with the output alone.
+``_host`` is the host's part where it is more than the inputs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ WIDTHS: Mapping[Key, Mapping[str, Points]] = {
         "rest_experts": ((16384, 185347), (32768, 185347), (131072, 179331),),
         "rest_experts_q": ((32768, 166915), (131072, 136596),), "rest_foreign": ((32768, 155015),),
         "rest_q": ((131072, 136195),), "stage": ((131072, 102405),),
-        "stage_4096": ((32768, 102405),), "stage_multi": ((32768, 142341), (131072, 102405),),
+        "stage_4096": ((32768, 102405),), "stage_multi": ((131072, 142341),),
         "stage_multi_q": ((32768, 83973), (131072, 28677),), "stage_off": ((16384, -773115),),
         "stage_q": ((131072, 28677),),
     },
@@ -213,7 +213,8 @@ WIDTHS: Mapping[Key, Mapping[str, Points]] = {
             (131072, 119408),), "nkvo": ((16384, 260098), (65536, 263170),),
         "nkvo_host": ((65536, 33869),), "nkvo_off": ((16384, 260098),),
         "nkvo_q": ((32768, 313922),), "noop": ((131072, 263170),),
-        "noop_host": ((32768, 186374), (131072, 235526),), "plain": ((65536, 270340),),
+        "noop_host": ((32768, 186374), (131072, 235526),), "output": ((131072, 118192),),
+        "plain": ((65536, 270340),),
         "plain_off": ((32768, 260100),),
         "plain_q": ((16384, 268292), (32768, 268292), (131072, 309252),),
         "rest": ((32768, 233474), (131072, 249350),),
@@ -245,14 +246,15 @@ WIDTHS: Mapping[Key, Mapping[str, Points]] = {
         "cpu": ((32768, 34825),), "cpu_off": ((32768, 13319),), "first": ((131072, 55332),),
         "first_off": ((16384, 38940),), "first_q": ((131072, 43108),), "mid": ((131072, 45084),),
         "mid_off": ((16384, 28684),), "mid_q": ((131072, 32852),),
-        "ngl": ((16384, -2047), (65536, -75775),), "ngl0_host": ((65536, 10249),),
+        "ngl": ((131072, 26641),), "ngl0_host": ((65536, 10249),), "ngl_host": ((131072, 10249),),
         "ngl_off": ((4096, -2559), (8192, -511), (16384, 7681), (32768, 15873), (65536, 32257),
             (131072, 65025),),
         "ngl_off_host": ((4096, 10249), (8192, 14345), (16384, 18441), (32768, 26633),
             (65536, 43017), (131072, 75785),),
         "ngl_q": ((8192, 16265), (16384, 3594), (32768, 3594), (65536, 3594), (131072, 3594),),
-        "nkvo_off": ((16384, -528375), (65536, -2199543),),
-        "nkvo_off_host": ((16384, 18441), (65536, 43017),), "nkvo_q": ((32768, -37863),),
+        "nkvo_off": ((131072, 28681),),
+        "nkvo_off_host": ((4096, 10249), (16384, 18441), (65536, 43017), (131072, 75785),),
+        "nkvo_q": ((32768, -37863),),
         "plain": ((65536, 32775),), "plain_off": ((32768, 11269),),
         "plain_q": ((16384, 16407), (32768, 10263), (131072, 10263),),
         "rest_experts_off": ((16384, 26624),), "rest_off": ((32768, 24589), (131072, 73741),),

@@ -6,10 +6,11 @@ Pure. ``compute`` adds what follows from the geometry; this is the remainder in 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kimi_desktop.models.geometry import Geometry
-from kimi_desktop.planner.compute_table import WIDTHS, Points
+from kimi_desktop.planner.compute_several import SEVERAL
+from kimi_desktop.planner.compute_table import WIDTHS, Key, Points
 
 MEASURED_UBATCH = 512
 """The micro-batch that the table was measured with."""
@@ -17,20 +18,38 @@ MEASURED_UBATCH = 512
 
 def widths_of(geometry: Geometry) -> Mapping[str, Points] | None:
     """The measured widths of a geometry, None when it was not measured."""
-    return WIDTHS.get(
-        (
-            geometry.architecture,
-            geometry.n_embd,
-            geometry.n_head,
-            geometry.n_ff,
-            geometry.n_ff_expert,
-            geometry.n_expert,
-            geometry.n_expert_used,
-        )
+    return WIDTHS.get(_key(geometry))
+
+
+def widened(geometry: Geometry, name: str, n_ubatch: int, context: int) -> float:
+    """What several GPUs need more (or less) than ``widths_of`` says, floats per token.
+
+    Args:
+        geometry: of the model; 0 for one that was not measured.
+        name: the way the graph is spread, and the place in it (``compute_several``).
+        n_ubatch: the micro-batch; linear between measured ones, level beyond them.
+        context: cells per sequence.
+    """
+    table = SEVERAL.get(_key(geometry), {})
+    measured = table.get(name) or table.get(name.replace("+", ""))
+    if measured is None:
+        return 0.0
+    return between([(ubatch, between(at, context)) for ubatch, at in measured], n_ubatch)
+
+
+def _key(geometry: Geometry) -> Key:
+    return (
+        geometry.architecture,
+        geometry.n_embd,
+        geometry.n_head,
+        geometry.n_ff,
+        geometry.n_ff_expert,
+        geometry.n_expert,
+        geometry.n_expert_used,
     )
 
 
-def between(points: Points, context: float) -> float:
+def between(points: Sequence[tuple[int, float]], context: float) -> float:
     """Linear between measured contexts, level beyond them."""
     at = bisect_right(points, context, key=lambda point: point[0])
     if at == 0:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kimi_desktop.planner.compute import compute_by_device, uses_flash_attention
+from kimi_desktop.planner.compute import compute_by_device
+from kimi_desktop.planner.flash import uses_flash_attention
 from kimi_desktop.planner.graph_width import between, generic_width, widths_of
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.types import ALL_LAYERS, EVERY_BLOCK, HOST, ModelShape, Placement
