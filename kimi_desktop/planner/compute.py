@@ -37,6 +37,7 @@ PIPELINE_COPIES = 4
 STAGES_TWO = frozenset({"kimi-linear", "kimi-k3", "llama4", "qwen3next"})
 """Architectures whose graph holds two staged expert tensors at once."""
 
+
 @dataclass(frozen=True, slots=True)
 class ComputeByDevice:
     """Bytes of compute buffers. Keys are device numbers."""
