@@ -242,7 +242,8 @@ def _plane(load: _Load, name: str, device: int) -> float:
     converts = _converted_floats(load)
     copies = _copied_floats(load, name)
     if not placement.flash_attention:
-        attends = name in ("ngl", "nkvo") or load.kinds.get(device) != {LayerKind.RECURRENT}
+        recurrent = load.kinds.get(device) == frozenset({LayerKind.RECURRENT})
+        attends = name in ("ngl", "nkvo") or not recurrent
         scores = _scores(load) if attends else 0.0
         off = _width(load, f"{name}_off") + scores + copies
         return max(off, _width(load, name) + copies)
