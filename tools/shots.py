@@ -62,6 +62,7 @@ from kimi_desktop.ui.main_window import MainWindow  # noqa: E402
 from kimi_desktop.ui.model_picker import select_model  # noqa: E402
 from kimi_desktop.ui.models.download_row import DownloadAction  # noqa: E402
 from kimi_desktop.ui.models.import_sheet import ImportSheet  # noqa: E402
+from kimi_desktop.ui.models.library_table import RowAction  # noqa: E402
 from kimi_desktop.ui.models.page import ModelsPage  # noqa: E402
 from kimi_desktop.ui.monitor.page import MonitorPage  # noqa: E402
 from kimi_desktop.ui.navigation import PAGES  # noqa: E402
@@ -71,7 +72,7 @@ from kimi_desktop.ui.plan.page import PlanPage  # noqa: E402
 from kimi_desktop.ui.settings.page import SettingsPage  # noqa: E402
 from kimi_desktop.ui.theme import Theme  # noqa: E402
 from kimi_desktop.ui.wizard.page import WizardPage  # noqa: E402
-from tests.support import scripted_data  # noqa: E402
+from tests.support import hf_shapes, scripted_data  # noqa: E402
 from tests.support.scripted_builds import installed_build  # noqa: E402
 from tests.support.scripted_downloads import bad_report, busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_imports import FOUND  # noqa: E402
@@ -399,6 +400,69 @@ def shoot_workers(studio: Studio, look: Look) -> None:
         studio.take(window, "settings-workers", look)
 
 
+def _eight_h200() -> Machine:
+    """A server for a whole Kimi K2.6."""
+    box = scripted_data.two_gpu_box()
+    size = 143_771 * 2**20
+    cards = tuple(
+        dataclasses.replace(
+            box.gpus[0],
+            index=index,
+            uuid=f"GPU-0000-{index}",
+            name="NVIDIA H200",
+            vram_total_bytes=size,
+            vram_free_bytes=size - 500 * 2**20,
+        )
+        for index in range(8)
+    )
+    memory = dataclasses.replace(box.memory, total_bytes=2**41, available_bytes=2**41 - 2**35)
+    return dataclasses.replace(box, gpus=cards, memory=memory)
+
+
+def shoot_served(studio: Studio, look: Look) -> None:
+    """A checkpoint for vLLM: the sheet of the library, and the Plan page."""
+    for name in ("served-sheet", "served-plan", "served-plan-1920x1080", "served-none"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        checkpoint = scripted_data.checkpoint_model(services.models.folders[0])
+        path = checkpoint.path.with_name("Kimi-K2.6")
+        facts = checkpoint.facts
+        assert facts is not None
+        facts = dataclasses.replace(facts, name=path.name, quantization="INT4")
+        model = dataclasses.replace(
+            checkpoint,
+            id=str(path),
+            path=path,
+            title=path.name,
+            size_bytes=595 * 10**9,
+            facts=facts,
+        )
+        services.models.set_models(*services.models.models, model)
+        services.servers.shape = hf_shapes.kimi_k25
+        if name == "served-none":
+            services.engine.vllm = None
+        else:
+            services.machine.machine = _eight_h200()
+        page = "models" if name == "served-sheet" else "plan"
+        size = LARGE if name.endswith("1080") else NORMAL
+        with studio.window(services, look, page, size) as (window, bridge):
+            if page == "plan":
+                bridge.navigation.open_plan(model.id)
+            else:
+                models = window.page("models")
+                assert isinstance(models, ModelsPage)
+                models.act(RowAction.START, model)
+            studio.settle(SEARCH_S)
+            if size is LARGE:
+                plan = window.page("plan")
+                assert isinstance(plan, PlanPage)
+                plan.served.form.fold.click()
+                plan.served.planning.take(plan.served.planning.offer.presets[1].wishes)  # type: ignore[union-attr]
+                studio.settle(SEARCH_S)
+            studio.take(window, name, look)
+
+
 def _eight_gpus() -> Machine:
     """A server with unequal cards, one of them too small to help."""
     box = scripted_data.two_gpu_box()
@@ -619,6 +683,7 @@ def main(wanted: list[str]) -> int:
         shoot_hubs(studio, look)
         shoot_builds(studio, look)
         shoot_workers(studio, look)
+        shoot_served(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

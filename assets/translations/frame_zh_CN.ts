@@ -2,6 +2,21 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>CodeConsent</name>
+    <message>
+        <source>I trust these files: they may run on this computer</source>
+        <translation>我信任这些文件，允许它们在本机运行</translation>
+    </message>
+    <message>
+        <source>and {count} more</source>
+        <translation>还有 {count} 个</translation>
+    </message>
+    <message>
+        <source>The model&apos;s own Python files, with their SHA-256:</source>
+        <translation>模型自带的 Python 文件及其 SHA-256：</translation>
+    </message>
+</context>
+<context>
     <name>CommandPalette</name>
     <message>
         <source>Chats and commands</source>
@@ -70,6 +85,21 @@
     <message>
         <source>Theme: dark</source>
         <translation>主题：深色</translation>
+    </message>
+</context>
+<context>
+    <name>DeviceView</name>
+    <message>
+        <source>at least {size}</source>
+        <translation>至少 {size}</translation>
+    </message>
+    <message>
+        <source> of {size}</source>
+        <translation> / {size}</translation>
+    </message>
+    <message>
+        <source> of an unknown size</source>
+        <translation> / 总量未知</translation>
     </message>
 </context>
 <context>
@@ -664,6 +694,24 @@
     </message>
 </context>
 <context>
+    <name>NumberField</name>
+    <message>
+        <source>A whole number from {least} to {most}, or empty.</source>
+        <translation>{least} 到 {most} 之间的整数，或留空。</translation>
+    </message>
+</context>
+<context>
+    <name>PlanVerdict</name>
+    <message>
+        <source>RAM</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>GPU {number}</source>
+        <translation>GPU {number}</translation>
+    </message>
+</context>
+<context>
     <name>ProgressRow</name>
     <message>
         <source>{done} of {total}</source>
@@ -683,6 +731,171 @@
     <message>
         <source>Cancel</source>
         <translation>取消</translation>
+    </message>
+</context>
+<context>
+    <name>Reasons</name>
+    <message>
+        <source>Why this plan</source>
+        <translation>为什么这样规划</translation>
+    </message>
+</context>
+<context>
+    <name>ServerAnswer</name>
+    <message>
+        <source>Estimate</source>
+        <translation>估算</translation>
+    </message>
+    <message>
+        <source>Command line</source>
+        <translation>命令行</translation>
+    </message>
+    <message>
+        <source>Planning…</source>
+        <translation>正在规划…</translation>
+    </message>
+    <message>
+        <source>vLLM was not found. Point at a Python that has it: Settings, Engine.</source>
+        <translation>未找到 vLLM。请在“设置 - 引擎”中指定装有它的 Python。</translation>
+    </message>
+    <message>
+        <source>No forecast</source>
+        <translation>暂无预测</translation>
+    </message>
+    <message>
+        <source>Fits</source>
+        <translation>可容纳</translation>
+    </message>
+    <message>
+        <source>Does not fit</source>
+        <translation>放不下</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+</context>
+<context>
+    <name>ServerForm</name>
+    <message>
+        <source>{build} does not know what this model asks for: {flags}.</source>
+        <translation>{build} 不支持该模型要求的选项：{flags}。</translation>
+    </message>
+    <message>
+        <source>Preset</source>
+        <translation>预设</translation>
+    </message>
+    <message>
+        <source>KV type</source>
+        <translation>KV 类型</translation>
+    </message>
+    <message>
+        <source>Served as</source>
+        <translation>对外名称</translation>
+    </message>
+    <message>
+        <source>Tool calls</source>
+        <translation>工具调用解析</translation>
+    </message>
+    <message>
+        <source>Thoughts</source>
+        <translation>思考解析</translation>
+    </message>
+    <message>
+        <source>Text only: the part that sees is not loaded</source>
+        <translation>仅文本：不加载视觉部分</translation>
+    </message>
+    <message>
+        <source>No CUDA graphs: starts sooner, decodes slower</source>
+        <translation>不用 CUDA 图：启动更快，解码更慢</translation>
+    </message>
+    <message>
+        <source>By the planner</source>
+        <translation>由规划器决定</translation>
+    </message>
+    <message>
+        <source>Own choices</source>
+        <translation>自定义</translation>
+    </message>
+    <message>
+        <source>This vLLM does not take it.</source>
+        <translation>此 vLLM 不接受它。</translation>
+    </message>
+    <message>
+        <source>Automatic (16 bits)</source>
+        <translation>自动（16 位）</translation>
+    </message>
+    <message>
+        <source>This vLLM does not have it.</source>
+        <translation>此 vLLM 没有它。</translation>
+    </message>
+    <message>
+        <source>Automatic ({value})</source>
+        <translation>自动（{value}）</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>This vLLM has no {flag}.</source>
+        <translation>此 vLLM 没有 {flag}。</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Longest context, tokens</source>
+        <translation>最大上下文（词元）</translation>
+    </message>
+    <message>
+        <source>Share of each GPU, %</source>
+        <translation>每张 GPU 的占用比例（%）</translation>
+    </message>
+    <message>
+        <source>Sequences at once</source>
+        <translation>同时处理的序列数</translation>
+    </message>
+    <message>
+        <source>Tokens of one step</source>
+        <translation>每步词元数</translation>
+    </message>
+    <message>
+        <source>Weights in RAM per GPU, GiB</source>
+        <translation>每张 GPU 放在内存的权重（GiB）</translation>
+    </message>
+    <message>
+        <source>KV cache in RAM, GiB</source>
+        <translation>内存中的 KV 缓存（GiB）</translation>
+    </message>
+    <message>
+        <source>steps of {count} tokens</source>
+        <translation>每步 {count} 个词元</translation>
+    </message>
+    <message>
+        <source>{count} GiB in RAM</source>
+        <translation>{count} GiB 在内存</translation>
+    </message>
+    <message>
+        <source>text only</source>
+        <translation>仅文本</translation>
+    </message>
+    <message>
+        <source>no CUDA graphs</source>
+        <translation>不用 CUDA 图</translation>
+    </message>
+    <message>
+        <source>Advanced</source>
+        <translation>高级</translation>
     </message>
 </context>
 <context>
@@ -756,6 +969,77 @@
     <message>
         <source>Open Monitor</source>
         <translation>打开监控</translation>
+    </message>
+</context>
+<context>
+    <name>SplitFields</name>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Automatic ({value})</source>
+        <translation>自动（{value}）</translation>
+    </message>
+    <message>
+        <source>Tensor parallel</source>
+        <translation>张量并行</translation>
+    </message>
+    <message>
+        <source>Pipeline parallel</source>
+        <translation>流水线并行</translation>
+    </message>
+    <message>
+        <source>Data parallel</source>
+        <translation>数据并行</translation>
+    </message>
+    <message>
+        <source>Decode-context parallel</source>
+        <translation>解码上下文并行</translation>
+    </message>
+    <message>
+        <source>Every layer over so many GPUs: all work on every token.</source>
+        <translation>每一层分到这么多 GPU：所有 GPU 共同计算每个词元。</translation>
+    </message>
+    <message>
+        <source>Runs of layers on so many groups of GPUs, one after the other.</source>
+        <translation>各层依次放在这么多组 GPU 上。</translation>
+    </message>
+    <message>
+        <source>So many copies of attention, each with users of its own.</source>
+        <translation>注意力部分复制这么多份，各自服务不同的用户。</translation>
+    </message>
+    <message>
+        <source>The cache of every sequence over so many GPUs.</source>
+        <translation>每条序列的缓存分布在这么多 GPU 上。</translation>
+    </message>
+    <message>
+        <source>Deal experts out whole (expert parallel)</source>
+        <translation>整个分配专家（专家并行）</translation>
+    </message>
+    <message>
+        <source>Then: {changes}</source>
+        <translation>同时变为：{changes}</translation>
+    </message>
+    <message>
+        <source>This vLLM has no {flag}.</source>
+        <translation>此 vLLM 没有 {flag}。</translation>
+    </message>
+    <message>
+        <source>tensor</source>
+        <translation>张量并行</translation>
+    </message>
+    <message>
+        <source>pipeline</source>
+        <translation>流水线并行</translation>
+    </message>
+    <message>
+        <source>data</source>
+        <translation>数据并行</translation>
+    </message>
+    <message>
+        <source>decode-context</source>
+        <translation>解码上下文并行</translation>
     </message>
 </context>
 <context>

@@ -1121,28 +1121,8 @@
         <translation>用 vLLM 运行 {name}</translation>
     </message>
     <message>
-        <source>vLLM was not found. Point at a Python that has it: Settings, Engine.</source>
-        <translation>未找到 vLLM。请在“设置”的“引擎”中指向装有它的 Python。</translation>
-    </message>
-    <message>
-        <source>GPUs for every layer</source>
-        <translation>每层使用的 GPU 数</translation>
-    </message>
-    <message>
-        <source>As long as fits</source>
-        <translation>放得下的最大长度</translation>
-    </message>
-    <message>
-        <source>Longest context, tokens</source>
-        <translation>最大上下文（词元）</translation>
-    </message>
-    <message>
-        <source>Planning…</source>
-        <translation>正在规划…</translation>
-    </message>
-    <message>
-        <source>I trust these files: they may run on this computer</source>
-        <translation>我信任这些文件，允许它们在本机运行</translation>
+        <source>Open on the Plan page</source>
+        <translation>在规划页打开</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -1151,22 +1131,6 @@
     <message>
         <source>Start</source>
         <translation>启动</translation>
-    </message>
-    <message>
-        <source>Auto</source>
-        <translation>自动</translation>
-    </message>
-    <message>
-        <source>and {count} more</source>
-        <translation>以及另外 {count} 个</translation>
-    </message>
-    <message>
-        <source>The model&apos;s own Python files, with their SHA-256:</source>
-        <translation>模型自带的 Python 文件及其 SHA-256：</translation>
-    </message>
-    <message>
-        <source>A number of tokens, or empty.</source>
-        <translation>请填写词元数，或留空。</translation>
     </message>
 </context>
 <context>

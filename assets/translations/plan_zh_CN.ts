@@ -218,21 +218,6 @@
     </message>
 </context>
 <context>
-    <name>DeviceView</name>
-    <message>
-        <source>at least {size}</source>
-        <translation>至少 {size}</translation>
-    </message>
-    <message>
-        <source> of {size}</source>
-        <translation> / {size}</translation>
-    </message>
-    <message>
-        <source> of an unknown size</source>
-        <translation> / 总量未知</translation>
-    </message>
-</context>
-<context>
     <name>OptionsSection</name>
     <message>
         <source>Flash attention</source>
@@ -424,14 +409,6 @@
 <context>
     <name>PlanVerdict</name>
     <message>
-        <source>RAM</source>
-        <translation>内存</translation>
-    </message>
-    <message>
-        <source>GPU {number}</source>
-        <translation>GPU {number}</translation>
-    </message>
-    <message>
         <source>{size} short</source>
         <translation>缺 {size}</translation>
     </message>
@@ -460,10 +437,14 @@
     </message>
 </context>
 <context>
-    <name>Reasons</name>
+    <name>ServedSide</name>
     <message>
-        <source>Why this plan</source>
-        <translation>为什么这样规划</translation>
+        <source>Running with this plan</source>
+        <translation>正按此方案运行</translation>
+    </message>
+    <message>
+        <source>Start with this plan</source>
+        <translation>按此方案启动</translation>
     </message>
 </context>
 <context>

@@ -205,23 +205,7 @@ class ServerPlanner:
         )
         if build.devices:
             return self._placed(settings, special, model, machine)
-        trained = model.config.context_train or CPU_CONTEXT
-        context = min(special.wishes.context or settings.context or CPU_CONTEXT, trained)
-        free = machine.memory.available_bytes if machine else 0
-        cache = min(max(free // (CPU_CACHE_SHARE * GIB), 1), MOST_CPU_CACHE_GIB)
-        wishes = special.wishes
-        server = ServerSettings(
-            context=context,
-            cache=wishes.cache or CacheFormat.AUTO,
-            n_sequences=wishes.n_sequences,
-            n_batched_tokens=wishes.n_batched_tokens,
-            eager=wishes.eager,
-            text_only=wishes.text_only,
-        )
-        special = dataclasses.replace(
-            special, server=server, cpu_cache_gib=special.cpu_cache_gib or cache
-        )
-        return dataclasses.replace(settings, server=special, context=context)
+        return _on_cpu(settings, special, model.config.context_train, machine)
 
     def _placed(
         self,
@@ -258,10 +242,21 @@ class ServerPlanner:
         """What the catalogue asks for and this build does not have."""
         return lacking(build, settings.server.needs if settings.server else ())
 
-    def planned(self, settings: LoadSettings, offer: ServerOffer) -> LoadSettings:
-        """The same settings as a start would settle them by this offer, for showing."""
+    def planned(
+        self, settings: LoadSettings, offer: ServerOffer, *, on_cpu: bool = False
+    ) -> LoadSettings:
+        """The same settings as a start would settle them by this offer, for showing.
+
+        Args:
+            settings: what was chosen.
+            offer: from ``find`` with the wishes of these settings.
+            on_cpu: the engine was built without GPUs.
+        """
         special = settings.server or VllmSettings()
         special = dataclasses.replace(special, needs=needed_beside(offer.flags, special))
+        if on_cpu:
+            trained = offer.model.config.context_train
+            return _on_cpu(settings, special, trained, offer.machine)
         if offer.plan is not None:
             special = dataclasses.replace(special, server=offer.plan.forecast.settings)
         return dataclasses.replace(settings, server=special)
@@ -271,6 +266,28 @@ class ServerPlanner:
 
     def _entry(self, model: HfModel) -> CatalogueModel | None:
         return self._catalogue().find(model.path.name)
+
+
+def _on_cpu(
+    settings: LoadSettings, special: VllmSettings, trained: int, machine: Machine | None
+) -> LoadSettings:
+    """For a build without GPUs: no split, a short context, a part of the free memory as cache."""
+    wishes = special.wishes
+    trained = trained or CPU_CONTEXT
+    context = min(wishes.context or settings.context or CPU_CONTEXT, trained)
+    free = machine.memory.available_bytes if machine else 0
+    cache = min(max(free // (CPU_CACHE_SHARE * GIB), 1), MOST_CPU_CACHE_GIB)
+    server = ServerSettings(
+        context=context,
+        cache=wishes.cache or CacheFormat.AUTO,
+        n_sequences=wishes.n_sequences,
+        n_batched_tokens=wishes.n_batched_tokens,
+        eager=wishes.eager,
+        text_only=wishes.text_only,
+    )
+    kept = special.cpu_cache_gib or cache
+    special = dataclasses.replace(special, server=server, cpu_cache_gib=kept)
+    return dataclasses.replace(settings, server=special, context=context)
 
 
 def choices_of_plan(

@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from shiboken6 import isValid
 
 from kimi_desktop.backends.rpc.types import Worker
+from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import ServerOffer
 from kimi_desktop.backends.types import (
     EngineOptions,
@@ -325,6 +326,19 @@ class ServerPlanService(Protocol):
         self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False
     ) -> tuple[str, ...]:
         """The offer in sentences, the weightiest first."""
+
+    def ask(self, settings: LoadSettings) -> Operation[BuildFacts | None]:
+        """What the engine of these settings can do; up to half a minute the first time.
+
+        Raises (from the operation):
+            BackendError: it is not there, too old, or does not run.
+            ModelError: a file of the model is damaged or missing.
+        """
+
+    def planned(
+        self, settings: LoadSettings, offer: ServerOffer, *, on_cpu: bool = False
+    ) -> LoadSettings:
+        """The same settings as a start would settle them by this offer, for showing."""
 
 
 class PlanService(Protocol):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kimi_desktop.backends.command import EngineBuild, build_command, parse_help
 from kimi_desktop.backends.defaults import is_plannable
 from kimi_desktop.backends.embedded_flags import help_text
+from kimi_desktop.backends.engines.choose import Engines
 from kimi_desktop.backends.types import (
     EngineFacts,
     EngineKind,
@@ -18,11 +19,11 @@ from kimi_desktop.backends.types import (
     EngineStatus,
     Leftover,
     LoadSettings,
-    VllmSettings,
 )
 from kimi_desktop.base.errors import BackendError, KimiError
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.settings import EngineSettings
 from kimi_desktop.core import forecast_load
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.host_settings import threads_for
@@ -91,16 +92,8 @@ class ScriptedEngine:
         )
 
     def settings_for(self, model: LocalModel) -> LoadSettings:
-        if is_plannable(model):
+        if is_plannable(model) or model.is_served:
             return self._services.plans.settings_for(model)
-        if model.is_served:
-            return LoadSettings(
-                model.path,
-                kind=EngineKind.VLLM,
-                binary=self.vllm,
-                context=0,
-                server=VllmSettings(),
-            )
         facts = model.facts
         machine = self._services.machine.machine
         has_gpu = bool(machine and machine.gpus)
@@ -166,6 +159,10 @@ class ScriptedEngine:
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:
         if self.command_error is not None:
             raise self.command_error
+        if settings.kind is EngineKind.VLLM:
+            engines = Engines(EngineSettings, None)
+            shown = engines.shown(settings)
+            return engines.vllm.command(shown, settings, listening=None, n_threads=4)
         machine = self._services.machine.machine
         gpus = machine.gpus if machine is not None and self.gpu_build else ()
         build = EngineBuild(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from kimi_desktop.backends.defaults import plain_settings
 from kimi_desktop.backends.load_planner import LoadPlanner
-from kimi_desktop.backends.types import EngineKind
+from kimi_desktop.backends.types import EngineKind, LoadSettings
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.models.types import LocalModel
 from tests.support.scripted_desk import Desk
 
 if TYPE_CHECKING:
@@ -32,10 +33,16 @@ class DeskPool:
 
 def scripted_plans(services: ScriptedServices) -> LoadPlanner:
     """The planner of these services."""
+
+    def begin(model: LocalModel) -> LoadSettings:
+        if model.is_served:
+            return plain_settings(model, EngineKind.VLLM, services.engine.vllm)
+        return plain_settings(model, EngineKind.EMBEDDED, None)
+
     return LoadPlanner(
         DeskPool(services.desk),  # type: ignore[arg-type]
         services.store,
         machine=lambda: services.machine.machine,
-        begin=lambda model: plain_settings(model, EngineKind.EMBEDDED, None),
+        begin=begin,
         uses_gpus=services.engine.uses_gpus,
     )

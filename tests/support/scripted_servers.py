@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kimi_desktop.backends.model_code import ModelCode
+from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import (
     ServerOffer,
     ServerPlanner,
     choices_of_plan,
     offered_presets,
 )
+from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.operation import Operation
@@ -30,13 +32,17 @@ class ScriptedServers:
         self._services = services
         self.code = ModelCode()
         self.error: KimiError | None = None
+        self.engine_error: KimiError | None = None
+        self.shape = kimi_linear
+        self.preset_id = "kimi-k2.6"
+        self.facts = BuildFacts("vLLM 0.25.1", ("hermes", "kimi_k2"), True, (), frozenset())
 
     def find(self, model: LocalModel, wishes: ServerWishes) -> Operation[ServerOffer]:
         desk = self._services.desk
         if self.error is not None:
             return desk.failed("servers.find", self.error, model.id, wishes)
         machine = self._services.machine.machine
-        served = model_of(kimi_linear(), model.title)
+        served = model_of(self.shape(), model.title)
         plan = plan_server(served, machine, wishes) if machine else None
         offer = ServerOffer(
             plan,
@@ -47,7 +53,7 @@ class ScriptedServers:
             machine,
             None,
             choices=choices_of_plan(served, machine, plan),
-            presets=offered_presets(served, machine, wishes, "kimi-k2.6"),
+            presets=offered_presets(served, machine, wishes, self.preset_id),
             tool_parser="kimi_k2",
             reasoning_parser="kimi_k2",
             flags=("--tool-call-parser", "kimi_k2", "--reasoning-parser", "kimi_k2"),
@@ -58,3 +64,14 @@ class ScriptedServers:
         self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False
     ) -> tuple[str, ...]:
         return ServerPlanner.words(self, offer, build, language, on_cpu=on_cpu)  # type: ignore[arg-type]
+
+    def ask(self, settings: LoadSettings) -> Operation[BuildFacts | None]:
+        desk = self._services.desk
+        if self.engine_error is not None:
+            return desk.failed("servers.ask", self.engine_error, settings.model_path)
+        return desk.operation("servers.ask", self.facts, settings.model_path)
+
+    def planned(
+        self, settings: LoadSettings, offer: ServerOffer, *, on_cpu: bool = False
+    ) -> LoadSettings:
+        return ServerPlanner.planned(self, settings, offer, on_cpu=on_cpu)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from kimi_desktop.ui.plan.device_view import device_word
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
@@ -13,7 +14,6 @@ from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.planner.types import DeviceMemory
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import LanguageSwitch
-from kimi_desktop.ui.plan.device_view import device_word
 from kimi_desktop.ui.plan.page import PlanPage
 from kimi_desktop.ui.settings.page import SettingsPage
 from kimi_desktop.ui.widgets.chip import Verdict

@@ -15,15 +15,15 @@ from kimi_desktop.base.units import format_gib
 from kimi_desktop.planner.types import ExactCheck
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.plan.change_list import ChangeList
-from kimi_desktop.ui.plan.command_view import CommandView
-from kimi_desktop.ui.plan.device_list import DeviceList
-from kimi_desktop.ui.plan.reasons import Reasons
 from kimi_desktop.ui.plan.speed_view import SpeedView
 from kimi_desktop.ui.plan.verdict import chip_words, verdict_of
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
 from kimi_desktop.ui.widgets.card import Divider, Heading
 from kimi_desktop.ui.widgets.chip import Chip, Verdict
+from kimi_desktop.ui.widgets.command_view import CommandView
+from kimi_desktop.ui.widgets.device_list import DeviceList
 from kimi_desktop.ui.widgets.label import SEMIBOLD, Label, TextSize
+from kimi_desktop.ui.widgets.reasons import Reasons
 from kimi_desktop.ui.widgets.toggle import CheckBox
 
 COPIED_MS = 1500

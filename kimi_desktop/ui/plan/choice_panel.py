@@ -48,8 +48,11 @@ class ChoicePanel(QWidget):
     reset_wanted = Signal()
     engine_choice_wanted = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, served: QWidget, parent: QWidget | None = None) -> None:
+        """``served``: what can be chosen of a checkpoint."""
         super().__init__(parent)
+        self.served = served
+        self._loaded = QWidget()
         self._families: tuple[Family, ...] = ()
         self._model: LocalModel | None = None
         self._steps: tuple[int, ...] = (1,)
@@ -93,13 +96,15 @@ class ChoicePanel(QWidget):
     def show_families(self, families: Sequence[Family]) -> None:
         """What there is to choose from."""
         self._families = tuple(families)
-        chosen = self._model.family if self._model else ""
+        chosen = choices.family_key(self._model) if self._model else ""
         self.model.blockSignals(True)
         self.model.clear()
         for family in self._families:
             facts = family.models[0].facts
             size = format_parameters(facts.parameter_count) if facts else ""
-            self.model.addItem(f"{family.name} · {size}" if size else family.name, family.name)
+            if family.models[0].is_served:
+                size = "safetensors"
+            self.model.addItem(f"{family.name} · {size}" if size else family.name, family.key)
         self.model.choose(chosen)
         self.model.blockSignals(False)
 
@@ -123,8 +128,7 @@ class ChoicePanel(QWidget):
         """
         facts = model.facts
         assert facts is not None  # families have only such models
-        self._model = model
-        self.model.choose(model.family)
+        self._show_model(model)
         siblings = next((f.models for f in self._families if model in f.models), ())
         self.quantizations.show_models(siblings, model.id)
         self.profile.choose(chosen.wishes.profile.value)
@@ -141,6 +145,11 @@ class ChoicePanel(QWidget):
         slots = settings.n_parallel if settings else 1
         self._show_parallel(chosen.wishes.n_parallel if is_auto else slots, current)
         self.advanced.show_plan(chosen, settings, machine.cpu if machine else None)
+
+    def show_served(self, model: LocalModel, engine: str) -> None:
+        """A checkpoint is planned: what can be chosen of it is in ``served``."""
+        self._show_model(model)
+        self.show_engine(engine)
 
     def set_changed(self, *, changed: bool) -> None:
         """Whether there is something to take back."""
@@ -171,6 +180,12 @@ class ChoicePanel(QWidget):
 
     # inside
 
+    def _show_model(self, model: LocalModel) -> None:
+        self._model = model
+        self.model.choose(choices.family_key(model))
+        self.served.setVisible(model.is_served)
+        self._loaded.setVisible(not model.is_served)
+
     def _arrange(self) -> None:
         self.header.add(self.reset)
         heads = QHBoxLayout()
@@ -191,14 +206,20 @@ class ChoicePanel(QWidget):
         layout.addWidget(self.header)
         layout.addSpacing(-8)
         layout.addLayout(heads)
-        layout.addLayout(quantization)
-        layout.addWidget(self._profile_field)
-        layout.addWidget(self.placement)
-        layout.addWidget(self.context)
-        layout.addLayout(kinds)
-        layout.addWidget(self.advanced)
-        layout.addWidget(self.options)
+        layout.addWidget(self._loaded)
+        layout.addWidget(self.served)
         layout.addStretch(1)
+        loaded = QVBoxLayout(self._loaded)
+        loaded.setContentsMargins(0, 0, 0, 0)
+        loaded.setSpacing(16)
+        loaded.addLayout(quantization)
+        loaded.addWidget(self._profile_field)
+        loaded.addWidget(self.placement)
+        loaded.addWidget(self.context)
+        loaded.addLayout(kinds)
+        loaded.addWidget(self.advanced)
+        loaded.addWidget(self.options)
+        self.served.hide()
 
     def _connect(self) -> None:
         self.reset.clicked.connect(self.reset_wanted)

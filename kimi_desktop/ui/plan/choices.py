@@ -23,21 +23,31 @@ _EXPERT_BLOCK = re.compile(r"blk\.(\d+)\.ffn_(?:up|down|gate|gate_up)_(?:ch|)exp
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One model in the quantizations that are here, the largest first."""
+    """One model in the quantizations that are here, the largest first; a checkpoint is alone."""
 
     name: str
     models: tuple[LocalModel, ...]
+
+    @property
+    def key(self) -> str:
+        """Tells it from another family of the same name in the other format."""
+        return family_key(self.models[0])
+
+
+def family_key(model: LocalModel) -> str:
+    """The family that a model is in."""
+    return model.id if model.is_served else model.family
 
 
 def families(models: Sequence[LocalModel]) -> tuple[Family, ...]:
     """What can be planned: complete models whose header was read, in the library's order."""
     found: dict[str, list[LocalModel]] = {}
     for model in models:
-        if model.is_startable and model.facts is not None:
-            found.setdefault(model.family, []).append(model)
+        if (model.is_startable or model.is_served) and model.facts is not None:
+            found.setdefault(family_key(model), []).append(model)
     return tuple(
-        Family(name, tuple(sorted(members, key=lambda model: -model.size_bytes)))
-        for name, members in found.items()
+        Family(members[0].family, tuple(sorted(members, key=lambda model: -model.size_bytes)))
+        for members in found.values()
     )
 
 

@@ -29,6 +29,7 @@ from kimi_desktop.ui.plan.choice_panel import ChoicePanel
 from kimi_desktop.ui.plan.choices import Family
 from kimi_desktop.ui.plan.placement_box import AUTO
 from kimi_desktop.ui.plan.planning import Planning
+from kimi_desktop.ui.plan.served_side import ServedSide
 from kimi_desktop.ui.widgets.card import Surface
 from kimi_desktop.ui.widgets.message_bar import EmptyState
 
@@ -46,12 +47,15 @@ class PlanPage(QWidget):
         self._families: tuple[Family, ...] = ()
         self.planning = Planning(bridge, self)
         self.checking = Checking(bridge, self)
-        self.choices = ChoicePanel()
+        self.served = ServedSide(bridge, self)
+        self.choices = ChoicePanel(self.served.form)
         self.answer = AnswerPanel()
         self.failure = EngineFailurePanel(bridge, here="plan")
         self.empty = EmptyState("plan")
         self._left = _Scrolled(self.choices)
         self._right = _Scrolled(self.answer)
+        self._served_right = _Scrolled(self.served.panel)
+        self._answers = QStackedWidget()
         self._stack = QStackedWidget()
         self._arrange()
         self._connect()
@@ -82,6 +86,7 @@ class PlanPage(QWidget):
         """What was chosen holds for the next start, wherever it is pressed."""
         super().hideEvent(event)
         self.planning.keep()
+        self.served.planning.keep()
         self.checking.drop()
 
     def retranslate(self) -> None:
@@ -91,6 +96,7 @@ class PlanPage(QWidget):
         self._show_empty()
         self._show_plan()
         self.planning.refresh()
+        self._show_served()
 
     # what happened
 
@@ -108,6 +114,7 @@ class PlanPage(QWidget):
     def _take_machine(self) -> None:
         self._show_empty()
         self.planning.refresh()
+        self.served.planning.refresh()
 
     def _take_library(self) -> None:
         """Keep the plan when its model is still there, else begin with the chosen model."""
@@ -115,35 +122,54 @@ class PlanPage(QWidget):
         self._families = found
         self.choices.show_families(found)
         models = {model.id: model for family in found for model in family.models}
-        planned = self.planning.model
-        if planned is not None and planned.id in models:
+        planned = self.served.model or self.planning.model
+        if planned is not None and planned.is_served and planned.id in models:
+            self.served.follow(models[planned.id])
+        elif planned is not None and planned.id in models:
             model = models[planned.id]
             self.planning.follow(model, self._family_of(model))
         elif models:
             selected = models.get(self._bridge.settings.models.selected)
-            model = selected or next(iter(models.values()))
-            self.planning.begin(model, self._family_of(model))
+            self._begin(selected or next(iter(models.values())))
         self._show_empty()
 
     def _take_engine(self) -> None:
         """The user may have chosen another llama-server: the plan is for that one then."""
         self.planning.take_engine()
+        self.served.planning.take_engine()
 
     def _on_plan_wanted(self, model_id: str) -> None:
         if model := self._find(model_id):
+            self._begin(model)
+
+    def _begin(self, model: LocalModel) -> None:
+        """Plan it as it was last planned, by the planner of its format."""
+        if model.is_served:
+            self.served.begin(model)
+            self._show_served()
+            self._show_empty()
+        else:
+            self.served.leave()
+            self._answers.setCurrentWidget(self._right)
             self.planning.begin(model, self._family_of(model))
 
     # what the user does
 
     def _on_model_chosen(self, model_id: str) -> None:
         """Another quantization keeps the plan; another model brings its own."""
-        planned, model = self.planning.model, self._find(model_id)
+        planned, model = self.served.model or self.planning.model, self._find(model_id)
         if model is None:
             return
-        if planned is not None and planned.family == model.family:
+        if planned is not None and choices.family_key(planned) == choices.family_key(model):
             self.planning.switch(model, self._family_of(model))
         else:
-            self.planning.begin(model, self._family_of(model))
+            self._begin(model)
+
+    def _on_reset(self) -> None:
+        if self.served.model is not None:
+            self.served.planning.reset()
+        else:
+            self.planning.reset()
 
     def _on_mode(self, mode: str) -> None:
         if mode == AUTO:
@@ -182,7 +208,9 @@ class PlanPage(QWidget):
         right = Surface(tone="panel", edges="l")
         inside = QVBoxLayout(right)
         inside.setContentsMargins(1, 0, 0, 0)
-        inside.addWidget(self._right)
+        self._answers.addWidget(self._right)
+        self._answers.addWidget(self._served_right)
+        inside.addWidget(self._answers)
         both = QWidget()
         across = QHBoxLayout(both)
         across.setContentsMargins(0, 0, 0, 0)
@@ -198,7 +226,7 @@ class PlanPage(QWidget):
     def _connect(self) -> None:
         panel, planning = self.choices, self.planning
         panel.model_chosen.connect(self._on_model_chosen)
-        panel.reset_wanted.connect(planning.reset)
+        panel.reset_wanted.connect(self._on_reset)
         panel.profile_chosen.connect(lambda key: planning.set_profile(Profile(key)))
         panel.field_changed.connect(lambda name, value: planning.change(**{name: value}))
         panel.options.changed.connect(planning.set_options)
@@ -207,6 +235,7 @@ class PlanPage(QWidget):
         go = self._bridge.navigation
         panel.engine_choice_wanted.connect(lambda: go.show_page("settings"))
         planning.changed.connect(self._show_plan)
+        self.served.planning.changed.connect(self._show_served)
         planning.sibling_priced.connect(self._on_sibling)
         self.checking.found.connect(self.answer.show_check)
         self.answer.start_wanted.connect(self._on_start)
@@ -225,7 +254,7 @@ class PlanPage(QWidget):
 
     def _show_empty(self) -> None:
         """Without a model or a look at the machine there is nothing to plan."""
-        if self.planning.model is None:
+        if self.planning.model is None and self.served.model is None:
             self.empty.set_texts(
                 self.tr("No model to plan with yet."), self.tr("Open the models library")
             )
@@ -243,7 +272,7 @@ class PlanPage(QWidget):
         """Both sides, after every change."""
         planning, services = self.planning, self._bridge.services
         model, settings = planning.model, planning.settings
-        if model is None:
+        if model is None or self.served.model is not None:
             return
         self._show_empty()
         own = services.machine.machine
@@ -270,10 +299,24 @@ class PlanPage(QWidget):
         self._show_answer()
         self._want_check()
 
+    def _show_served(self) -> None:
+        """A checkpoint: its choices and its answer show themselves."""
+        model, planning = self.served.model, self.served.planning
+        if model is None:
+            return
+        self._answers.setCurrentWidget(self._served_right)
+        self.choices.show_served(model, planning.build)
+        self.choices.set_changed(changed=planning.is_changed)
+
     def _want_check(self) -> None:
         """Only what is looked at is asked about."""
         planning = self.planning
-        if planning.model is not None and planning.priced is not None and self.isVisible():
+        if (
+            self.served.model is None
+            and planning.model is not None
+            and planning.priced is not None
+            and self.isVisible()
+        ):
             self.checking.want(planning.settings, planning.model)
 
     def _show_answer(self) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.units import format_gib
 from kimi_desktop.planner.types import DeviceMemory
-from kimi_desktop.ui.plan.device_view import DeviceView, device_word
+from kimi_desktop.ui.widgets.device_view import DeviceView, device_word
 from kimi_desktop.ui.widgets.label import SEMIBOLD, ElidedLabel, Label, Number, TextSize
 from kimi_desktop.ui.widgets.memory_bar import MemoryBar, MemoryLegend, parts_of
 

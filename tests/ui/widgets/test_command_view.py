@@ -11,8 +11,8 @@ from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QApplication
 
 from kimi_desktop.base.settings import ThemeChoice
-from kimi_desktop.ui.plan.command_view import CommandView, shell_line
 from kimi_desktop.ui.theme import Theme, tokens
+from kimi_desktop.ui.widgets.command_view import CommandView, shell_line
 
 COMMAND = ("llama-server", "-m", "/srv/my models/k.gguf", "-ngl", "-1", "--jinja", "--temp", "1.0")
 words = st.lists(st.text(st.characters(blacklist_categories=("Cs", "Cc"))), min_size=1)
