@@ -44,6 +44,18 @@ SIGNALS_OF_CODES: Mapping[int, str] = {
 }
 """Shells and Docker tell a signal as 128 + its number, Python as minus its number."""
 
+_TOLD_CODE = pattern(r"exit(?:ed)?\s?(?:with )?(?:code|status)")
+_CODE = re.compile(
+    r"exit(?:ed)?\s?(?:with )?(?:code|status):?\s*(0x[0-9a-f]+|-?\d+)", re.IGNORECASE
+)
+NTSTATUSES = (
+    0xC0000005, 0xC0000409, 0xC0000135, 0xC0000139, 0xC0000142, 0xC0000138, 0xC000007B, 0xC0000022,
+    0xC000001D, 0xC0000006, 0xC0000017, 0xC0000025, 0xC0000094, 0xC00000FD, 0xC000012D, 0xC000013A,
+    0xC0000374, 0xC0000428, 0x80000003, 0x40010004,
+)  # fmt: skip
+"""What Windows says of a program that ended badly; the commonest first, for codes that a
+JavaScript program has rounded."""
+
 _LOW_QUANT = re.compile(
     r"(?:^|[^A-Za-z0-9])(?:UD-)?"
     r"(?:IQ1|IQ2|Q2_K|TQ1|TQ2|Q1_|Q2_|1\.\d+ ?bit|[12]-bit|int2|2bit|1bit)",
@@ -85,6 +97,8 @@ def facts_of(evidence: Evidence, log: LogText) -> dict[str, Any]:
     ):
         if value is not None:
             facts[f"exit.{name}"] = value
+    if (status := _ntstatus(end.code, log)) is not None:
+        facts["exit.ntstatus"] = status
     facts |= _flat("machine", evidence.machine)
     facts |= _flat("settings", evidence.settings)
     for name, value in evidence.settings.items():
@@ -123,6 +137,25 @@ def _texts(log: LogText, phase: str) -> dict[str, Any]:
         "text.gibberish": any(look.is_gibberish for look in looks),
         "text.finish_length": finish_length,
     }
+
+
+def _ntstatus(code: int | None, log: LogText) -> str | None:
+    """``c0000005`` for a Windows status, given as a code or told in the log in any form.
+
+    As 32 bits with or without sign, in hexadecimal, or widened to 64 bits (and then rounded: LM
+    Studio prints 18446744072635812000 for 0xC0000409).
+    """
+    if code is None and (number := log.find(_TOLD_CODE)) is not None:
+        told = _CODE.search(log.lines[number])
+        code = int(told[1], 0 if told[1].lower().startswith("0x") else 10) if told else None
+    if code is None or abs(code) < 0x1000:
+        return None
+    rounded = 2048 if code >= 2**63 else 0
+    value = code - 2**64 if code >= 2**63 else code
+    for status in NTSTATUSES:
+        if abs(value - (status - 2**32 if value < 0 else status)) <= rounded:
+            return f"{status:x}"
+    return None
 
 
 def _torch(log: LogText) -> dict[str, Any]:

@@ -144,7 +144,32 @@ def test_whose_memory_is_full_stands_in_the_figures_of_pytorch(
 
 @pytest.mark.parametrize(
     ("code", "cause"),
-    [(132, "cpu_instruction_unsupported"), (-4, "cpu_instruction_unsupported"), (0, None)],
+    [(132, "cpu_instruction_unsupported"), (-4, "cpu_instruction_unsupported"), (3, None)],
 )
 def test_an_exit_code_tells_the_signal(code: int, cause: str | None) -> None:
     assert cause_of("", phase="generate", exit=EngineExit(code=code)) == cause
+
+
+@pytest.mark.parametrize(
+    ("code", "log", "cause"),
+    [
+        (-1073741515, "", "shared_library_missing"),
+        (3221225501, "", "cpu_instruction_unsupported"),
+        (None, "runner process has terminated: exit status 0xc000007b", "engine_binary_unusable"),
+        (None, "(Exit code: 18446744072635812000). Unknown error.", "engine_bug_crash"),
+        (None, "(Exit code: 1). Unknown error.", None),
+    ],
+)
+def test_a_windows_status_is_read_in_all_its_forms(
+    code: int | None, log: str, cause: str | None
+) -> None:
+    """A JavaScript program prints 0xC0000409 widened to 64 bits and rounded."""
+    assert cause_of(log, phase="load", exit=EngineExit(code=code)) == cause
+
+
+def test_the_word_of_a_dead_engine_is_no_cause() -> None:
+    log = (
+        "(EngineCore pid=9) ERROR Worker proc VllmWorker-0 died unexpectedly (exit code: -9)\n"
+        "(EngineCore pid=9) ERROR EngineCore encountered a fatal error."
+    )
+    assert cause_of(log, engine="vllm", phase="serve") == "killed_from_outside"
