@@ -300,6 +300,10 @@
         <translation>正在检测本机，随后显示适合的模型。</translation>
     </message>
     <message>
+        <source>One repository for “{words}”. Choose it to see its files.</source>
+        <translation>“{words}”有 1 个仓库，选择它可查看其文件。</translation>
+    </message>
+    <message>
         <source>{count} repositories for “{words}”. Choose one to see its files.</source>
         <translation>“{words}”有 {count} 个仓库，选择一个可查看其文件。</translation>
     </message>
@@ -1106,8 +1110,16 @@
         <translation>{count} 次下载</translation>
     </message>
     <message>
+        <source>one download</source>
+        <translation>1 次下载</translation>
+    </message>
+    <message>
         <source>{count} likes</source>
         <translation>{count} 个赞</translation>
+    </message>
+    <message>
+        <source>one like</source>
+        <translation>1 个赞</translation>
     </message>
     <message>
         <source>terms to accept first</source>

@@ -522,8 +522,16 @@
         <translation>上下文 {size}</translation>
     </message>
     <message>
+        <source>1 layer on GPU</source>
+        <translation>GPU 1 层</translation>
+    </message>
+    <message>
         <source>{count} layers on GPU</source>
         <translation>GPU {count} 层</translation>
+    </message>
+    <message>
+        <source>1 expert layer in RAM</source>
+        <translation>1 层专家在内存中</translation>
     </message>
     <message>
         <source>{count} expert layers in RAM</source>
@@ -532,6 +540,10 @@
     <message>
         <source>{count} slots</source>
         <translation>{count} 个槽位</translation>
+    </message>
+    <message>
+        <source>1 slot</source>
+        <translation>1 个槽位</translation>
     </message>
     <message>
         <source>forecast {low} – {high}</source>

@@ -60,6 +60,10 @@
         <translation>{count} 线程</translation>
     </message>
     <message>
+        <source>1 thread</source>
+        <translation>1 线程</translation>
+    </message>
+    <message>
         <source>The batch limits it.</source>
         <translation>受批大小限制。</translation>
     </message>

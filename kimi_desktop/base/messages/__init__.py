@@ -80,8 +80,8 @@ def message(key: str, language: Language, **params: Param) -> str:
         KeyError: no such key, or a field has no value (both are caught by tests).
     """
     text = TOPICS[key.partition(".")[0]][key]
-    template = text.zh if language is Language.ZH_CN else text.en
-    return template.format_map(params)
+    english = text.one if text.one and params.get("count") in {1, "1"} else text.en
+    return (text.zh if language is Language.ZH_CN else english).format_map(params)
 
 
 def describe_error(error: BaseException, language: Language) -> tuple[str, str]:

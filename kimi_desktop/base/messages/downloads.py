@@ -152,6 +152,7 @@ TEXTS: dict[str, Text] = {
     "downloads.plan": Text(
         "{title}: {count} files, {size} ({missing} to fetch), commit {commit}",
         "{title}：{count} 个文件，{size}（待获取 {missing}），提交 {commit}",
+        "{title}: one file, {size} ({missing} to fetch), commit {commit}",
     ),
     "downloads.to": Text("To {path}", "保存到 {path}"),
     "downloads.ready": Text(

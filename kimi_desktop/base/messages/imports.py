@@ -24,7 +24,7 @@ TEXTS: dict[str, Text] = {
         "的模型文件夹。",
     ),
     "imports.incomplete": Text(
-        "Not everything could be imported: {bad} of {count} files have a problem.",
+        "Not everything could be imported; files with a problem: {bad} of {count}.",
         "未能全部导入：{count} 个文件中有 {bad} 个存在问题。",
     ),
     "imports.incomplete.next": Text(
@@ -41,6 +41,8 @@ TEXTS: dict[str, Text] = {
         "should be; their hashes are kept from now on.",
         "{name}：{size} 已加入模型库，未复制任何数据。本机没有这 {count} 个文件的参考哈希值，"
         "从现在起会保留它们的哈希值。",
+        "{name}: {size} in the library, nothing copied. Nothing here says what its file should be; "
+        "its hash is kept from now on.",
     ),
     "imports.partial": Text(
         "{name}: not complete.",

@@ -316,11 +316,14 @@ TEXTS: dict[str, Text] = {
         "权重以 mmap 映射文件，因为扣除预留后内存放不下。",
     ),
     "plan.why.threads.wished": Text(
-        "{count} threads, as you chose.", "按您的选择使用 {count} 个线程。"
+        "{count} threads, as you chose.",
+        "按您的选择使用 {count} 个线程。",
+        "One thread, as you chose.",
     ),
     "plan.why.threads.cores": Text(
         "{count} threads, one per physical core: more would wait for the same memory.",
         "{count} 个线程，每个物理核心一个：更多线程只会等待同一内存。",
+        "One thread: there is one physical core.",
     ),
     "plan.why.threads.socket": Text(
         "{count} threads, one per physical core of one of {sockets} sockets: threads across "

@@ -10,3 +10,5 @@ class Text(NamedTuple):
 
     en: str
     zh: str
+    one: str = ""
+    """English for a ``count`` of 1, where ``en`` would read wrongly. Chinese has no plural."""

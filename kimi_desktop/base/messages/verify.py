@@ -42,9 +42,10 @@ TEXTS: dict[str, Text] = {
     "verify.good": Text(
         "All {count} files are as they should be: {size} in {seconds} ({rate}).",
         "全部 {count} 个文件均无误：{size}，用时 {seconds}（{rate}）。",
+        "The file is as it should be: {size} in {seconds} ({rate}).",
     ),
     "verify.bad": Text(
-        "{bad} of {count} files are not as they should be.",
+        "Not as they should be: {bad} of {count} files.",
         "{count} 个文件中有 {bad} 个存在问题。",
     ),
     "verify.bad.next": Text(

@@ -70,8 +70,9 @@ class ResultRow(Focusable, QPushButton):
     def retranslate(self) -> None:
         """Set the words."""
         found = self.found
-        downloads = self.tr("{count} downloads").format(count=format_count(found.downloads))
-        likes = self.tr("{count} likes").format(count=format_count(found.likes))
+        one, several = self.tr("one download"), self.tr("{count} downloads")
+        downloads = _counted(found.downloads, one, several)
+        likes = _counted(found.likes, self.tr("one like"), self.tr("{count} likes"))
         terms = self.tr("terms to accept first") if found.is_gated else ""
         parts = (found.catalogue_name, downloads, likes, found.licence, terms, found.changed[:10])
         self._detail = " · ".join(filter(None, parts))
@@ -108,3 +109,7 @@ class ResultRow(Focusable, QPushButton):
             shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, room)
             painter.drawText(QRect(16, top, room, 18), Qt.AlignmentFlag.AlignVCenter, shown)
         painter.end()
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return one if count == 1 else several.format(count=format_count(count))

@@ -271,8 +271,11 @@ class DiscoverView(QWidget):
             said = self.tr("This machine is being looked at; then its models come.")
         self.nothing.set_texts(said, "")
         if self.results.rows:
-            text = self.tr("{count} repositories for “{words}”. Choose one to see its files.")
-            self.note.setText(text.format(count=len(self.results.rows), words=self._searched))
+            count = len(self.results.rows)
+            one = self.tr("One repository for “{words}”. Choose it to see its files.")
+            several = self.tr("{count} repositories for “{words}”. Choose one to see its files.")
+            text = one if count == 1 else several
+            self.note.setText(text.format(count=count, words=self._searched))
         elif self.cards and not searching:
             self.note.setText(
                 self.tr(

@@ -72,16 +72,20 @@ def settings_words(run: RunRecord) -> str:
             size=format_context(int(settings.get("context", 4096)))
         )
     ]
+    translate = QCoreApplication.translate
     if layers := settings.get("n_gpu_layers"):
-        text = QCoreApplication.translate("RunWords", "{count} layers on GPU")
-        parts.append(text.format(count=layers))
+        one = translate("RunWords", "1 layer on GPU")
+        several = translate("RunWords", "{count} layers on GPU")
+        parts.append(one if layers == 1 else several.format(count=layers))
     if experts := settings.get("n_cpu_moe"):
-        text = QCoreApplication.translate("RunWords", "{count} expert layers in RAM")
-        parts.append(text.format(count=experts))
+        one = translate("RunWords", "1 expert layer in RAM")
+        several = translate("RunWords", "{count} expert layers in RAM")
+        parts.append(one if experts == 1 else several.format(count=experts))
     if cache := settings.get("cache_type"):
         parts.append(f"KV {cache}")
     if slots := settings.get("n_parallel"):
-        parts.append(QCoreApplication.translate("RunWords", "{count} slots").format(count=slots))
+        one, several = translate("RunWords", "1 slot"), translate("RunWords", "{count} slots")
+        parts.append(one if slots == 1 else several.format(count=slots))
     return " · ".join(parts)
 
 

@@ -129,7 +129,8 @@ class AdvancedSection(QWidget):
             self.tr("micro-batch {count}").format(count=format_count(settings.n_ubatch)),
         ]
         if threads:
-            parts.append(self.tr("{count} threads").format(count=threads))
+            one, several = self.tr("1 thread"), self.tr("{count} threads")
+            parts.append(one if threads == 1 else several.format(count=threads))
         if settings.load_mode is not None:
             parts.append(self._mode_names()[settings.load_mode])
         self.fold.set_texts(self.tr("Advanced"), " · ".join(parts))

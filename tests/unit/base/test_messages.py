@@ -28,16 +28,26 @@ def fields(template: str) -> set[str]:
 @pytest.mark.parametrize(("topic", "key", "text"), ALL, ids=[key for _, key, _ in ALL])
 def test_both_languages_say_the_same(topic: str, key: str, text: Text) -> None:
     assert key.startswith(f"{topic}.")
-    for words in text:
-        assert words.strip()
+    for words in filter(None, text):
         assert words.strip() == words or key in BETWEEN
+    assert text.en.strip()
+    assert text.zh.strip()
     assert fields(text.en) == fields(text.zh)
+    assert fields(text.one) <= fields(text.en)
     assert "" not in fields(text.en)  # {} has no name to fill
 
 
 def test_texts_are_filled_in_both_languages() -> None:
     assert message("machine.core.many", Language.EN, count=16) == "16 cores"
     assert message("machine.core.many", Language.ZH_CN, count=16) == "16 核"
+
+
+def test_one_of_a_kind_is_no_plural() -> None:
+    for count in (1, "1"):
+        text = message("plan.why.threads.wished", Language.EN, count=count)
+        assert text == "One thread, as you chose."
+    assert "2 threads" in message("plan.why.threads.wished", Language.EN, count=2)
+    assert "1 个" in message("plan.why.threads.wished", Language.ZH_CN, count=1)
 
 
 def test_a_key_or_field_that_is_missing_is_an_error() -> None:
