@@ -5,7 +5,7 @@ import errno
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -106,19 +106,14 @@ def codes(store: SettingsStore) -> list[ErrorCode]:
     return [problem.code for problem in store.problems]
 
 
-def plain(settings: Settings) -> dict[str, Any]:
+def plain(value: Any) -> Any:
     """Comparable: a mapping read from a file is a read-only view."""
-    loads = {model: dict(load) for model, load in settings.engine.loads.items()}
-    workers = {address: dict(entry) for address, entry in settings.engine.workers.items()}
-    engine = dataclasses.replace(settings.engine, loads=loads, workers=workers)
-    serve = dataclasses.replace(settings.serve, clients=dict(settings.serve.clients))
-    hubs = dataclasses.replace(settings.hubs, owners=dict(settings.hubs.owners))
-    others = dataclasses.replace(
-        settings.other_servers, addresses=dict(settings.other_servers.addresses)
-    )
-    return dataclasses.asdict(
-        dataclasses.replace(settings, engine=engine, serve=serve, hubs=hubs, other_servers=others)
-    )
+    if dataclasses.is_dataclass(value):
+        parts = dataclasses.fields(value)
+        return {part.name: plain(getattr(value, part.name)) for part in parts}
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    return value
 
 
 def no_links(self: Path, target: Path) -> None:
