@@ -47,7 +47,7 @@ from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402
 
-from kimi_desktop.backends.types import EngineFacts, EngineState  # noqa: E402
+from kimi_desktop.backends.types import EngineFacts, EngineState, EngineStatus  # noqa: E402
 from kimi_desktop.base.errors import BackendError, DownloadError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
 from kimi_desktop.diagnosis.types import SlownessSeen  # noqa: E402
@@ -76,6 +76,8 @@ from tests.support import hf_shapes, scripted_data  # noqa: E402
 from tests.support.scripted_builds import installed_build  # noqa: E402
 from tests.support.scripted_downloads import bad_report, busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_imports import FOUND  # noqa: E402
+from tests.support.scripted_other_servers import FOUND as OLLAMA_FOUND  # noqa: E402
+from tests.support.scripted_other_servers import LAB, SILENT  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
 from tests.support.scripted_workers import ready_worker  # noqa: E402
 from tools.component_sheet import ComponentSheet  # noqa: E402
@@ -460,6 +462,37 @@ def shoot_served(studio: Studio, look: Look) -> None:
                 plan.served.form.fold.click()
                 plan.served.planning.take(plan.served.planning.offer.presets[1].wishes)  # type: ignore[union-attr]
                 studio.settle(SEARCH_S)
+
+
+def shoot_servers(studio: Studio, look: Look) -> None:
+    """Other servers: in Settings, in the list of models, attached, and lost."""
+    for name in ("servers-settings", "servers-picker", "servers-chat", "servers-lost"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        services.other_servers.set_servers(LAB, SILENT, OLLAMA_FOUND)
+        services.other_servers.can_keep = False
+        attached = services.other_servers.attachment("Lab", "moonshotai/Kimi-K2.6")
+        page = "settings" if name.endswith("settings") else "chat"
+        with studio.window(services, look, page) as (window, bridge):
+            if name == "servers-settings":
+                bridge.navigation.open_settings("servers")
+                studio.settle()
+                settings = window.page("settings")
+                assert isinstance(settings, SettingsPage)
+                settings.servers.open_form()
+                bridge.navigation.open_settings("servers")
+            elif name == "servers-picker":
+                bridge.navigation.open_picker()
+            elif name == "servers-chat":
+                services.other_servers.attach("Lab", attached.model)
+                bridge.navigation.new_chat()
+            else:
+                params = {"name": "Lab", "detail": "Connection refused"}
+                error = BackendError(ErrorCode.SERVER_LOST, params)
+                services.engine.set_status(
+                    EngineStatus(EngineState.FAILED, attached=attached, error=error)
+                )
             studio.take(window, name, look)
 
 
@@ -684,6 +717,7 @@ def main(wanted: list[str]) -> int:
         shoot_builds(studio, look)
         shoot_workers(studio, look)
         shoot_served(studio, look)
+        shoot_servers(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

@@ -481,6 +481,14 @@
         <translation>已就绪</translation>
     </message>
     <message>
+        <source>Attach</source>
+        <translation>连接</translation>
+    </message>
+    <message>
+        <source>Not attached</source>
+        <translation>未连接</translation>
+    </message>
+    <message>
         <source>Explain mixture of experts to a colleague in five sentences.</source>
         <translation>用五句话向同事解释混合专家模型。</translation>
     </message>

@@ -51,6 +51,10 @@
         <translation>启动引擎</translation>
     </message>
     <message>
+        <source>Detach from the server</source>
+        <translation>断开与服务器的连接</translation>
+    </message>
+    <message>
         <source>Go to {page}</source>
         <translation>前往{page}</translation>
     </message>
@@ -341,6 +345,30 @@
         <translation>{device}：按计划 {used} / {total}</translation>
     </message>
     <message>
+        <source>Attach once more</source>
+        <translation>重新连接</translation>
+    </message>
+    <message>
+        <source>Messages that wait are sent when it answers.</source>
+        <translation>服务器响应后，排队的消息会自动发送。</translation>
+    </message>
+    <message>
+        <source>Attach</source>
+        <translation>连接</translation>
+    </message>
+    <message>
+        <source>Look at its address and key</source>
+        <translation>检查地址和密钥</translation>
+    </message>
+    <message>
+        <source>Settings, Other servers: check it and see what it reports.</source>
+        <translation>在“设置 → 其他服务器”中检查，并查看它返回的信息。</translation>
+    </message>
+    <message>
+        <source>One of the library, or of another server.</source>
+        <translation>可选模型库中的模型，或其他服务器上的模型。</translation>
+    </message>
+    <message>
         <source>Start it once more</source>
         <translation>再启动一次</translation>
     </message>
@@ -426,6 +454,18 @@
     <message>
         <source>Failed</source>
         <translation>失败</translation>
+    </message>
+    <message>
+        <source>Attaching</source>
+        <translation>正在连接</translation>
+    </message>
+    <message>
+        <source>Attached</source>
+        <translation>已连接</translation>
+    </message>
+    <message>
+        <source>Detached</source>
+        <translation>已断开</translation>
     </message>
 </context>
 <context>
@@ -658,6 +698,26 @@
         <source>Models: library and folders</source>
         <translation>模型：模型库与文件夹</translation>
     </message>
+    <message>
+        <source>Servers: add and check</source>
+        <translation>服务器：添加与检查</translation>
+    </message>
+    <message>
+        <source>{count} more on {server}: type a part of the name</source>
+        <translation>{server} 上还有 {count} 个：输入名称的一部分</translation>
+    </message>
+    <message>
+        <source>Other servers</source>
+        <translation>其他服务器</translation>
+    </message>
+    <message>
+        <source>no models</source>
+        <translation>没有模型</translation>
+    </message>
+    <message>
+        <source>asking …</source>
+        <translation>正在查询…</translation>
+    </message>
 </context>
 <context>
     <name>ModelPill</name>
@@ -684,6 +744,14 @@
     <message>
         <source>· not loaded</source>
         <translation>· 未加载</translation>
+    </message>
+    <message>
+        <source>· not reached</source>
+        <translation>· 无法连接</translation>
+    </message>
+    <message>
+        <source>· not attached</source>
+        <translation>· 未连接</translation>
     </message>
 </context>
 <context>
@@ -1094,6 +1162,14 @@
 </context>
 <context>
     <name>TopBar</name>
+    <message>
+        <source>Detach</source>
+        <translation>断开</translation>
+    </message>
+    <message>
+        <source>Attach</source>
+        <translation>连接</translation>
+    </message>
     <message>
         <source>Stop engine</source>
         <translation>停止引擎</translation>

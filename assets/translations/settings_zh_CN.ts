@@ -253,6 +253,135 @@
     </message>
 </context>
 <context>
+    <name>ServerForm</name>
+    <message>
+        <source>Name of the server</source>
+        <translation>服务器名称</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Address of its API</source>
+        <translation>API 地址</translation>
+    </message>
+    <message>
+        <source>API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>API key: as it is</source>
+        <translation>API 密钥：保持不变</translation>
+    </message>
+    <message>
+        <source>API key, if it wants one</source>
+        <translation>API 密钥（如需要）</translation>
+    </message>
+    <message>
+        <source>Show the key</source>
+        <translation>显示密钥</translation>
+    </message>
+    <message>
+        <source>Forget the key</source>
+        <translation>清除密钥</translation>
+    </message>
+    <message>
+        <source>Keep it in a file that only I can read</source>
+        <translation>保存在仅我可读的文件中</translation>
+    </message>
+    <message>
+        <source>The key goes to this address and nowhere else.</source>
+        <translation>密钥只会发送到此地址。</translation>
+    </message>
+    <message>
+        <source>This system has no keyring: without the file it is known until the app is closed.</source>
+        <translation>本系统没有钥匙串：不存入文件时，密钥在应用关闭后失效。</translation>
+    </message>
+    <message>
+        <source>Checking</source>
+        <translation>正在检查</translation>
+    </message>
+    <message>
+        <source>Check and keep</source>
+        <translation>检查并保存</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
+    <name>ServerRow</name>
+    <message>
+        <source>found on this computer</source>
+        <translation>在本机自动发现</translation>
+    </message>
+    <message>
+        <source>asking …</source>
+        <translation>正在查询…</translation>
+    </message>
+    <message>
+        <source>Chat with it</source>
+        <translation>开始对话</translation>
+    </message>
+    <message>
+        <source>Chat with a model of {name}</source>
+        <translation>与 {name} 的模型对话</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>检查</translation>
+    </message>
+    <message>
+        <source>Check {name}</source>
+        <translation>检查 {name}</translation>
+    </message>
+    <message>
+        <source>Edit…</source>
+        <translation>编辑…</translation>
+    </message>
+    <message>
+        <source>Edit {name}</source>
+        <translation>编辑 {name}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove {name}</source>
+        <translation>移除 {name}</translation>
+    </message>
+    <message>
+        <source>Checking</source>
+        <translation>正在检查</translation>
+    </message>
+    <message>
+        <source>No answer</source>
+        <translation>无响应</translation>
+    </message>
+    <message>
+        <source>and {count} more</source>
+        <translation>另有 {count} 个</translation>
+    </message>
+</context>
+<context>
+    <name>ServersCard</name>
+    <message>
+        <source>Add a server</source>
+        <translation>添加服务器</translation>
+    </message>
+    <message>
+        <source>vLLM, SGLang, llama.cpp, Ollama, or any other with an OpenAI API: on another machine, or a hoster&apos;s. Ollama on this machine is found by itself.</source>
+        <translation>vLLM、SGLang、llama.cpp、Ollama 或任何提供 OpenAI 接口的服务器，可在其他机器或云端。本机的 Ollama 会自动发现。</translation>
+    </message>
+    <message>
+        <source>Add…</source>
+        <translation>添加…</translation>
+    </message>
+</context>
+<context>
     <name>SettingsPage</name>
     <message>
         <source>Settings</source>
@@ -285,6 +414,10 @@
     <message>
         <source>Model hubs</source>
         <translation>模型平台</translation>
+    </message>
+    <message>
+        <source>Other servers</source>
+        <translation>其他服务器</translation>
     </message>
     <message>
         <source>Where things are</source>

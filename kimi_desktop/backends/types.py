@@ -281,6 +281,11 @@ class ServerProgram(StrEnum):
     OLLAMA = "Ollama"
     OTHER = ""
 
+    @property
+    def takes_switches(self) -> bool:
+        """It passes switches such as thinking on to the chat template; others refuse them."""
+        return self in (ServerProgram.LLAMA_CPP, ServerProgram.VLLM, ServerProgram.SGLANG)
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:

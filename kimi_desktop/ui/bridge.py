@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from shiboken6 import isValid
 
+from kimi_desktop.backends.attached.types import OtherServer, ServerDraft
 from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import ServerOffer
@@ -230,6 +231,39 @@ class WorkerService(Protocol):
 
     def join(self, machine: Machine) -> Machine:
         """The machine with the devices that take part in plans now."""
+
+
+class OtherServerService(Protocol):
+    """Servers that somebody else runs. Publishes OtherServersChanged."""
+
+    @property
+    def servers(self) -> tuple[OtherServer, ...]:
+        """Those that the user named, then Ollama where it was found."""
+
+    def look(self) -> Operation[tuple[OtherServer, ...]]:
+        """The same with where their keys are kept (asks the keyring)."""
+
+    def freshen(self) -> None:
+        """Ask those that were not asked for a minute, and look for Ollama."""
+
+    def can_keep_keys(self) -> Operation[bool]:
+        """The system has a keyring."""
+
+    def check(self, name: str) -> Operation[OtherServer]:
+        """Ask one; ``problem`` says what it met."""
+
+    def save(self, draft: ServerDraft, *, replaces: str = "") -> Operation[OtherServer]:
+        """Ask it, then keep it; nothing is kept when it is none, or does not take the key."""
+
+    def remove(self, name: str) -> Operation[None]:
+        """Forget it with its key."""
+
+    def attach(self, name: str, model: str = "") -> Operation[EngineStatus]:
+        """Chat with one of its models from now on.
+
+        Raises:
+            BackendError: SERVER_UNKNOWN, at once.
+        """
 
 
 class DiscoverService(Protocol):
@@ -707,6 +741,10 @@ class Services(Protocol):
     @property
     def workers(self) -> WorkerService:
         """Devices of other machines."""
+
+    @property
+    def other_servers(self) -> OtherServerService:
+        """Servers that somebody else runs."""
 
     @property
     def discover(self) -> DiscoverService:

@@ -67,12 +67,13 @@ class CommandPalette(SearchOverlay):
 
     def _commands(self) -> list[Entry]:
         go = self._bridge.navigation
-        alive = self._bridge.services.engine.status.state in ALIVE
-        engine = (
-            Entry(self.tr("Stop the engine"), icon="power", run=go.stop_engine)
-            if alive
-            else Entry(self.tr("Start the engine"), icon="play", run=go.start_engine)
-        )
+        status = self._bridge.services.engine.status
+        if status.state not in ALIVE:
+            engine = Entry(self.tr("Start the engine"), icon="play", run=go.start_engine)
+        elif status.attached is not None:
+            engine = Entry(self.tr("Detach from the server"), icon="power", run=go.stop_engine)
+        else:
+            engine = Entry(self.tr("Stop the engine"), icon="power", run=go.stop_engine)
         pages = [
             Entry(
                 self.tr("Go to {page}").format(page=self._titles[name]),

@@ -12,7 +12,12 @@ from PySide6.QtCore import QEvent, QTime, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from kimi_desktop.backends.types import EngineState, EngineStateChanged, EngineStatus
+from kimi_desktop.backends.types import (
+    Attachment,
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+)
 from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, cause_sentences, describe_error, message
@@ -131,7 +136,7 @@ class EngineFailurePanel(QWidget):
         if status.state is not EngineState.FAILED or error is None:
             self._shown = False
             return
-        reading = self._reading(status)
+        reading = self._reading(status) if status.attached is None else None
         best = reading.diagnosis.cause if reading is not None else None
         cause, advice = describe_error(error, language())
         if best is not None:
@@ -140,6 +145,7 @@ class EngineFailurePanel(QWidget):
         if not self._failed_at:
             self._failed_at = QTime.currentTime().toString("HH:mm:ss")
         self.panel.show_cause(cause, advice, self._failed_at)
+        self.panel.log_button().setVisible(status.attached is None)
         if best is not None and best.line_number is not None:
             title = self.tr("Evidence, line {number} of the engine's log")
             number = format_count(best.line_number + 1)
@@ -261,8 +267,34 @@ class EngineFailurePanel(QWidget):
             self._memory_words.setText(text)
             self._bar.show_device(device)
 
+    def _server_fixes(self, attached: Attachment) -> list[Fix]:
+        """Of a server that somebody else runs."""
+        go = self._bridge.navigation
+        return [
+            Fix(
+                self.tr("Attach once more"),
+                self.tr("Messages that wait are sent when it answers."),
+                self.tr("Attach"),
+                lambda: go.attach(attached.server, attached.model),
+            ),
+            Fix(
+                self.tr("Look at its address and key"),
+                self.tr("Settings, Other servers: check it and see what it reports."),
+                self.tr("Open Settings"),
+                lambda: go.open_settings("servers"),
+            ),
+            Fix(
+                self.tr("Take another model"),
+                self.tr("One of the library, or of another server."),
+                self.tr("Choose a model"),
+                go.open_picker,
+            ),
+        ]
+
     def _fixes(self, code: ErrorCode) -> list[Fix]:
         go = self._bridge.navigation
+        if (attached := self._bridge.services.engine.status.attached) is not None:
+            return self._server_fixes(attached)
         again = Fix(
             self.tr("Start it once more"),
             self.tr("With the same settings. Messages that wait are sent when it is ready."),

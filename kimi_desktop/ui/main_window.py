@@ -37,7 +37,7 @@ from kimi_desktop.diagnosis.types import SlownessSeen
 from kimi_desktop.models.types import LibraryChanged
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_control import EngineControl
-from kimi_desktop.ui.engine_words import loaded_model
+from kimi_desktop.ui.engine_words import meant
 from kimi_desktop.ui.navigation import PAGES
 from kimi_desktop.ui.notices import Notices
 from kimi_desktop.ui.overlay_host import OverlayHost
@@ -231,6 +231,7 @@ class MainWindow(QWidget):
         go.log_wanted.connect(self.overlays.show_log)
         go.start_wanted.connect(self.engine.start)
         go.stop_wanted.connect(self.engine.stop)
+        go.attach_wanted.connect(self.engine.attach)
         go.problem_met.connect(self._on_failed)
         go.note_made.connect(self.notices.show_note)
         go.offer_made.connect(self.notices.show_offer)
@@ -289,9 +290,9 @@ class MainWindow(QWidget):
     def _show_engine(self) -> None:
         services = self._bridge.services
         status = services.engine.status
-        selected = self._bridge.settings.models.selected
-        model = loaded_model(status, services.models.models, selected)
-        self.top_bar.show_engine(status, model)
+        self.top_bar.show_engine(
+            status, meant(status, services.models.models, self._bridge.settings)
+        )
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, EngineStateChanged | LibraryChanged | SettingsChanged):

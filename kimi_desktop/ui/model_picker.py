@@ -1,4 +1,7 @@
-"""The list under the model pill: what the library holds; Enter loads it. Qt thread."""
+"""The list under the model pill: what the library holds, and what other servers have.
+
+Enter loads a model, or attaches to it. Qt thread.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,25 @@ from functools import partial
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QWidget
 
+from kimi_desktop.backends.attached.types import (
+    OfferedByServer,
+    OtherServer,
+    OtherServersChanged,
+)
+from kimi_desktop.backends.attached.words import model_words
 from kimi_desktop.base.events import Event
+from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.settings import Settings
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.models.types import LibraryChanged, LocalModel
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import ALIVE, loaded_model
+from kimi_desktop.ui.language import language
 from kimi_desktop.ui.model_names import telling_names
 from kimi_desktop.ui.search_list import Entry, SearchOverlay
+
+MOST_OF_A_SERVER = 30
+"""Hosts list hundreds."""
 
 
 def select_model(bridge: Bridge, model: LocalModel) -> None:
@@ -35,6 +49,7 @@ class ModelPicker(SearchOverlay):
     def __init__(self, bridge: Bridge, window: QWidget) -> None:
         self._bridge = bridge
         bridge.services.models.freshen()
+        bridge.services.other_servers.freshen()
         super().__init__(
             window,
             self._entries,
@@ -82,15 +97,74 @@ class ModelPicker(SearchOverlay):
             found.append(Entry(nothing))
         return [
             *found,
+            *self._of_servers(wanted),
             Entry(
                 self.tr("Models: library and folders"),
                 icon="folder",
                 run=lambda: self._bridge.navigation.show_page("models"),
             ),
+            Entry(
+                self.tr("Servers: add and check"),
+                icon="globe",
+                run=lambda: self._bridge.navigation.open_settings("servers"),
+            ),
         ]
 
+    def _of_servers(self, wanted: Sequence[str]) -> list[Entry]:
+        """What servers of others have, below a heading; nothing when there are none."""
+        found: list[Entry] = []
+        for server in self._bridge.services.other_servers.servers:
+            models = server.report.models if server.report is not None else ()
+            if server.problem is not None or not models:
+                if not wanted:
+                    found.append(self._silent(server))
+                continue
+            matching = [
+                model
+                for model in models
+                if all(word in f"{model.id} {server.entry.name}".casefold() for word in wanted)
+            ]
+            found += [self._offered(server, model) for model in matching[:MOST_OF_A_SERVER]]
+            more = len(matching) - MOST_OF_A_SERVER
+            if more > 0:
+                text = self.tr("{count} more on {server}: type a part of the name")
+                found.append(Entry(text.format(count=more, server=server.entry.name)))
+        return [Entry(self.tr("Other servers")), *found] if found else []
+
+    def _offered(self, server: OtherServer, model: OfferedByServer) -> Entry:
+        status = self._bridge.services.engine.status
+        attached = status.attached if status.state in ALIVE else None
+        name, program = server.entry.name, server.report.program if server.report else ""
+        used = attached is not None and (attached.server, attached.model) == (name, model.id)
+        facts = model_words(model, language(), program=program)
+        return Entry(
+            model.id,
+            f"{name} · {facts}" if facts else name,
+            icon="globe",
+            marked=used,
+            run=partial(self._attach, name, model.id, used=used),
+        )
+
+    def _silent(self, server: OtherServer) -> Entry:
+        """One that has nothing to choose from now."""
+        detail = self.tr("no models")
+        if server.problem is not None:
+            detail = describe_error(server.problem, language())[0]
+        elif server.report is None:
+            detail = self.tr("asking …")
+        return Entry(
+            server.entry.name,
+            detail,
+            icon="globe",
+            run=lambda: self._bridge.navigation.open_settings("servers"),
+        )
+
+    def _attach(self, server: str, model: str, *, used: bool) -> None:
+        if not used:
+            self._bridge.navigation.attach(server, model)
+
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, LibraryChanged):
+        if isinstance(event, LibraryChanged | OtherServersChanged):
             self.refresh_in_place()
 
     def _load(self, model: LocalModel) -> None:

@@ -29,6 +29,7 @@ class Navigation(QObject):
     log_wanted = Signal()
     start_wanted = Signal(object)
     stop_wanted = Signal()
+    attach_wanted = Signal(str, str)
     chat_wanted = Signal(object)  # an id has more bits than Qt's int
     plan_wanted = Signal(str)
     new_chat_wanted = Signal()
@@ -87,7 +88,7 @@ class Navigation(QObject):
         self.verify_wanted.emit(model_id)
 
     def open_settings(self, section: str) -> None:
-        """Show a section of the Settings page: "hubs", "builds"."""
+        """Show a section of the Settings page: "hubs", "builds", "servers"."""
         self.page_wanted.emit("settings")
         self.settings_wanted.emit(section)
 
@@ -117,6 +118,10 @@ class Navigation(QObject):
         The frame asks first when an answer is being written, and reports a failure.
         """
         self.start_wanted.emit(settings)
+
+    def attach(self, server: str, model: str) -> None:
+        """Use a model of another server instead of an engine; asks first as ``start_engine``."""
+        self.attach_wanted.emit(server, model)
 
     def stop_engine(self) -> None:
         """End the engine."""

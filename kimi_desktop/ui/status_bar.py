@@ -24,7 +24,7 @@ from kimi_desktop.monitor.types import GpuSample, Sample, SampleTaken
 from kimi_desktop.serve.types import ServeChanged, ServeState
 from kimi_desktop.ui import icons
 from kimi_desktop.ui.bridge import Bridge
-from kimi_desktop.ui.engine_words import USABLE
+from kimi_desktop.ui.engine_words import USABLE, context_of
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.theme import color, tokens, ui_font
 from kimi_desktop.ui.tokens import SMALL_PX
@@ -90,11 +90,11 @@ class StatusBar(Focusable, QPushButton):
                 speed = f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
             if stats.first_token_s is not None:
                 first = format_duration(stats.first_token_s, language())
-        settings = self._bridge.services.engine.status.settings
-        if settings is not None and self._bridge.services.engine.status.state in USABLE:
+        status = self._bridge.services.engine.status
+        if status.state in USABLE and (room := context_of(status)):
             used = stats.prompt_tokens + stats.tokens if stats is not None else 0
             context = format_count(used)
-            total = f" / {format_count(settings.context)}"
+            total = f" / {format_count(room)}"
         found = [
             Cell("", speed, " " + self.tr("tok/s")),
             Cell(self.tr("First token") + " ", first, ""),

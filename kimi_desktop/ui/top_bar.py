@@ -9,11 +9,17 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
-from kimi_desktop.backends.types import EngineState, EngineStatus
+from kimi_desktop.backends.types import Attachment, EngineState, EngineStatus
 from kimi_desktop.base.settings import LanguageChoice
-from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui import icons
-from kimi_desktop.ui.engine_words import ALIVE, DOTS, state_word, step_words
+from kimi_desktop.ui.engine_words import (
+    ALIVE,
+    DOTS,
+    Meant,
+    remote_title,
+    state_word,
+    step_words,
+)
 from kimi_desktop.ui.shortcuts import shortcut
 from kimi_desktop.ui.theme import color, tokens, ui_font
 from kimi_desktop.ui.tokens import BODY_PX, CONTROL_HEIGHT, RADIUS
@@ -86,17 +92,19 @@ class TopBar(Surface):
         """Mark the language in force."""
         self._language.choose(choice.value)
 
-    def show_engine(self, status: EngineStatus, model: LocalModel | None) -> None:
+    def show_engine(self, status: EngineStatus, what: Meant) -> None:
         """The pill, the state and the button."""
         self._status = status
-        self.pill.show_engine(status, model)
+        self.pill.show_engine(status, what)
         self._state.show_status(status)
         alive = status.state in ALIVE
+        there = what.model is not None or what.remote is not None
         self._switch.set_icon("power" if alive else "play")
-        self._switch.setEnabled(
-            status.state is not EngineState.STOPPING and (alive or model is not None)
-        )
-        self._switch.setText(self.tr("Stop engine") if alive else self.tr("Start"))
+        self._switch.setEnabled(status.state is not EngineState.STOPPING and (alive or there))
+        if what.remote is not None:
+            self._switch.setText(self.tr("Detach") if alive else self.tr("Attach"))
+        else:
+            self._switch.setText(self.tr("Stop engine") if alive else self.tr("Start"))
         self._place_pill()
 
     def switch_button(self) -> Button:
@@ -126,7 +134,7 @@ class TopBar(Surface):
         """Set the words."""
         self._language_label.setText(self.tr("Language"))
         self._language.set_label(self.tr("Language"))
-        self.show_engine(self._status, self.pill.model)
+        self.show_engine(self._status, self.pill.what)
 
     def _place_pill(self) -> None:
         """In the true centre, as wide as it likes, at most what both sides leave."""
@@ -170,15 +178,15 @@ class ModelPill(Focusable, QPushButton):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.model: LocalModel | None = None
+        self.what = Meant()
         self._status = EngineStatus(EngineState.STOPPED)
         self._dot = StateDot(Dot.OFF, self)
         self.setAutoDefault(True)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
-    def show_engine(self, status: EngineStatus, model: LocalModel | None) -> None:
-        """What is loaded, or chosen."""
-        self._status, self.model = status, model
+    def show_engine(self, status: EngineStatus, what: Meant) -> None:
+        """What is loaded or attached, or chosen."""
+        self._status, self.what = status, what
         self._dot.show_dot(DOTS[status.state])
         words = " ".join(text for text in self.texts() if text)
         self.setAccessibleName(self.tr("Model: {name}").format(name=words))
@@ -192,10 +200,13 @@ class ModelPill(Focusable, QPushButton):
         return self._dot.dot
 
     def texts(self) -> tuple[str, str, str]:
-        """Name, quantization, note."""
-        if self.model is None:
+        """Name, quantization (of another server's model the server), note."""
+        model = self.what.model
+        if self.what.remote is not None:
+            return self._remote_texts(self.what.remote)
+        if model is None:
             return self.tr("No model loaded"), "", ""
-        facts = self.model.facts
+        facts = model.facts
         note = ""
         if self._status.state is EngineState.FAILED:
             note = self.tr("· did not start")
@@ -203,7 +214,15 @@ class ModelPill(Focusable, QPushButton):
                 note = self.tr("· has ended")
         elif self._status.state is EngineState.STOPPED:
             note = self.tr("· not loaded")
-        return self.model.title, facts.quantization if facts else "", note
+        return model.title, facts.quantization if facts else "", note
+
+    def _remote_texts(self, remote: Attachment) -> tuple[str, str, str]:
+        note = ""
+        if self._status.state is EngineState.FAILED:
+            note = self.tr("· not reached")
+        elif self._status.state is EngineState.STOPPED:
+            note = self.tr("· not attached")
+        return remote_title(remote), remote.server if remote.model else "", note
 
     def sizeHint(self) -> QSize:
         """By its words."""

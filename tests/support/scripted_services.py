@@ -37,6 +37,7 @@ from tests.support.scripted_machine import (
     ScriptedServe,
 )
 from tests.support.scripted_notebook import ScriptedNotebook
+from tests.support.scripted_other_servers import ScriptedOtherServers
 from tests.support.scripted_plans import scripted_plans
 from tests.support.scripted_servers import ScriptedServers
 from tests.support.scripted_workers import ScriptedWorkers
@@ -63,6 +64,7 @@ class ScriptedServices:
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.plans = scripted_plans(self)
         self.servers = ScriptedServers(self)
+        self.other_servers = ScriptedOtherServers(self)
         self.diagnosis = ScriptedDiagnosis(self)
         self.chats = ScriptedChats(self.desk, self.bus, self)
         self.monitor = ScriptedMonitor(self.desk, self.bus)

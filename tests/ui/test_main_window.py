@@ -170,6 +170,7 @@ def test_start_without_a_model_opens_the_picker(window, services, bridge):
     assert [entry.title for entry in window.overlays.current.entries()] == [
         "No model yet.",
         "Models: library and folders",
+        "Servers: add and check",
     ]
 
 
@@ -298,6 +299,7 @@ def test_the_picker_loads_what_is_chosen(qtbot, window, services, bridge):
     assert [entry.title for entry in picker.entries()] == [
         "Gemma 3 270M",
         "Models: library and folders",
+        "Servers: add and check",
     ]
     qtbot.keyClick(picker.field, Qt.Key.Key_Return)
     assert bridge.settings.models.selected.endswith("gemma-3-270m-Q4_K_M.gguf")

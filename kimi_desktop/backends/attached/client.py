@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 TURN_TOKENS = 16
 """More than any template known here puts around a turn."""
 _ONLY_LLAMA = ("timings_per_token", "return_progress")
-_TEMPLATES = frozenset({ServerProgram.LLAMA_CPP, ServerProgram.VLLM, ServerProgram.SGLANG})
-"""They take switches for the template."""
 _LOST = (ErrorCode.CHAT_CONNECTION_LOST, ErrorCode.CHAT_NO_ENGINE)
 
 
@@ -107,7 +105,7 @@ class AttachedClient(EngineClient):
         if attachment.program is not ServerProgram.LLAMA_CPP:
             for name in _ONLY_LLAMA:
                 del body[name]
-        if attachment.program not in _TEMPLATES:
+        if not attachment.program.takes_switches:
             body.pop("chat_template_kwargs", None)
         if attachment.context and _most_tokens(request) > attachment.context:
             del body["max_tokens"]  # servers refuse more than fits; without it they fill the rest

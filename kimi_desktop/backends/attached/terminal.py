@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from kimi_desktop.backends.attached.service import OtherServers
 from kimi_desktop.backends.attached.types import KeyPlace, OtherServer, ServerDraft
-from kimi_desktop.backends.attached.words import key_words, model_words, report_words
+from kimi_desktop.backends.attached.words import key_words, model_words, program_words, report_words
 from kimi_desktop.base.messages import Language, describe_error, message
 
 DONE, FAILED = 0, 1
@@ -109,7 +109,10 @@ class EndpointVerb:
             key = self._words("terminal.found")
         parts = [entry.url, key]
         if report is not None:
-            parts.append(report_words(report, self._language))
+            parts += [
+                program_words(report, self._language),
+                report_words(report, self._language),
+            ]
         self._out.write(f"{entry.name}: {' · '.join(parts)}\n")
         for model in report.models if report is not None and with_models else ():
             facts = model_words(model, self._language, program=report.program if report else "")

@@ -18,10 +18,9 @@ def program_words(report: ServerReport, language: Language) -> str:
 
 
 def report_words(report: ServerReport, language: Language) -> str:
-    """The same and how many models: vLLM 0.32.0 · 2 models."""
+    """How many models it has, and how it is: 2 models · says that it is not well."""
     count = len(report.models)
-    models = message(f"attached.models.{'one' if count == 1 else 'many'}", language, count=count)
-    parts = [program_words(report, language), models]
+    parts = [message(f"attached.models.{'one' if count == 1 else 'many'}", language, count=count)]
     if report.is_healthy is False:
         parts.append(message("attached.not_well", language))
     return " · ".join(parts)

@@ -18,7 +18,7 @@ from kimi_desktop.ui.chat.inspector_live import SLOTS, ContextSection, LiveSecti
 from kimi_desktop.ui.chat.inspector_load import LoadSection
 from kimi_desktop.ui.chat.inspector_memory import MemorySection, memory_now
 from kimi_desktop.ui.chat.inspector_sampling import SamplingSection
-from kimi_desktop.ui.engine_words import ALIVE, USABLE, loaded_model
+from kimi_desktop.ui.engine_words import ALIVE, USABLE, context_of, loaded_model
 from kimi_desktop.ui.widgets.button import IconButton
 from kimi_desktop.ui.widgets.card import Surface
 
@@ -93,7 +93,7 @@ class Inspector(Surface):
 
     def _show_context(self) -> None:
         status = self._bridge.services.engine.status
-        total = status.settings.context if status.settings and status.state in USABLE else 0
+        total = context_of(status) if status.state in USABLE else 0
         stats = self._stats
         used = stats.prompt_tokens + stats.tokens if stats is not None else 0
         self.context.show_context(used, total)

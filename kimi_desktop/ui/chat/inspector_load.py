@@ -12,7 +12,7 @@ from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.types import LoadForecast
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.chat.inspector_parts import Section
-from kimi_desktop.ui.engine_words import ALIVE, loaded_model
+from kimi_desktop.ui.engine_words import ALIVE, meant
 from kimi_desktop.ui.model_names import shortened, telling_names
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.label import Label, TextSize
@@ -73,7 +73,7 @@ class LoadSection(Section):
         services = self._bridge.services
         status = services.engine.status
         models = services.models.models
-        model = loaded_model(status, models, self._bridge.settings.models.selected)
+        model = meant(status, models, self._bridge.settings).model
         self.setVisible(model is not None and model.facts is not None)
         if model is None or model.facts is None:
             self._model = self._base = None

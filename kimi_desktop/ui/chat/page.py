@@ -40,7 +40,7 @@ from kimi_desktop.ui.chat.item_views import Act
 from kimi_desktop.ui.chat.link_popover import LinkPopover
 from kimi_desktop.ui.chat.panes import Panes
 from kimi_desktop.ui.chat.transcript import Transcript
-from kimi_desktop.ui.engine_words import loaded_model
+from kimi_desktop.ui.engine_words import meant, remote_title
 from kimi_desktop.ui.shortcuts import KEYS
 from kimi_desktop.ui.theme import color, tokens
 from kimi_desktop.ui.widgets.painting import painter_on
@@ -304,10 +304,13 @@ class ChatPage(QWidget):
 
     def _show_model(self) -> None:
         services = self._bridge.services
-        selected = self._bridge.settings.models.selected
-        model = loaded_model(services.engine.status, services.models.models, selected)
-        self.composer.show_model(model.title if model is not None else "")
+        what = meant(services.engine.status, services.models.models, self._bridge.settings)
+        model, remote = what.model, what.remote
+        title = model.title if model is not None else ""
         known = model is not None and model.facts is not None and model.facts.has_thinking
+        if remote is not None:
+            title, known = remote_title(remote), remote.program.takes_switches
+        self.composer.show_model(title)
         self.composer.show_thinking(known=known, on=self._bridge.settings.chat.thinking)
         self.conversation.start.refresh()
 

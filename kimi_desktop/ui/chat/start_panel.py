@@ -8,10 +8,18 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
-from kimi_desktop.backends.types import EngineState, EngineStatus
+from kimi_desktop.backends.types import Attachment, EngineState, EngineStatus
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui.bridge import Bridge
-from kimi_desktop.ui.engine_words import ALIVE, USABLE, loaded_model, state_word, step_words
+from kimi_desktop.ui.engine_words import (
+    ALIVE,
+    USABLE,
+    Meant,
+    meant,
+    remote_title,
+    state_word,
+    step_words,
+)
 from kimi_desktop.ui.theme import color, tokens, ui_font
 from kimi_desktop.ui.tokens import BODY_PX, RADIUS
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
@@ -73,10 +81,12 @@ class StartPanel(QWidget):
         """Look at the library and the engine again."""
         services = self._bridge.services
         status, models = services.engine.status, services.models.models
-        model = loaded_model(status, models, self._bridge.settings.models.selected)
-        self._stack.setCurrentIndex(0 if model is None else 1)
-        if model is not None:
-            self._show_model(model, status)
+        what = meant(status, models, self._bridge.settings)
+        self._stack.setCurrentIndex(0 if what == Meant() else 1)
+        if what.remote is not None:
+            self._show_remote(what.remote, status)
+        elif what.model is not None:
+            self._show_model(what.model, status)
 
     def changeEvent(self, event: QEvent) -> None:
         """Words follow the language."""
@@ -90,7 +100,6 @@ class StartPanel(QWidget):
             self.tr("No model yet. See what this machine can run."),
             self.tr("See what this machine can run"),
         )
-        self.load_button.setText(self.tr("Load the model"))
         self._gauge.setAccessibleName(self.tr("Loading"))
         self.refresh()
 
@@ -117,6 +126,7 @@ class StartPanel(QWidget):
     def _show_model(self, model: LocalModel, status: EngineStatus) -> None:
         quantization = model.facts.quantization if model.facts is not None else ""
         self._name.setText(model.title)
+        self.load_button.setText(self.tr("Load the model"))
         word = self.tr("Not loaded") if status.state is EngineState.STOPPED else state_word(status)
         parts = [quantization] if quantization else []
         if status.state in USABLE:
@@ -132,6 +142,21 @@ class StartPanel(QWidget):
         self.load_button.setVisible(status.state not in ALIVE and not loading)
         prompts = self._base_prompts() if model.is_starter else self._prompts()
         for button, text in zip(self.prompts, prompts, strict=True):
+            button.setText(text)
+            button.setVisible(status.state in ALIVE)
+
+    def _show_remote(self, remote: Attachment, status: EngineStatus) -> None:
+        """A model of another server: there is nothing to load."""
+        self._name.setText(remote_title(remote))
+        self.load_button.setText(self.tr("Attach"))
+        detached = status.state is EngineState.STOPPED
+        word = self.tr("Not attached") if detached else state_word(status)
+        program = f"{remote.program} {remote.version}".strip()
+        parts = (remote.server if remote.model else "", program, word)
+        self._state.setText(" · ".join(part for part in parts if part))
+        self._gauge.hide()
+        self.load_button.setVisible(status.state not in ALIVE)
+        for button, text in zip(self.prompts, self._prompts(), strict=True):
             button.setText(text)
             button.setVisible(status.state in ALIVE)
 

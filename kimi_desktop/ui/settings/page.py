@@ -18,6 +18,7 @@ from kimi_desktop.ui.settings.builds import BuildsCard
 from kimi_desktop.ui.settings.folders import DataCard, EngineCard, FoldersCard
 from kimi_desktop.ui.settings.hubs import HubsCard
 from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
+from kimi_desktop.ui.settings.servers import ServersCard
 from kimi_desktop.ui.settings.workers import WorkersCard
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import Heading, PageHeader, ScrollPage
@@ -39,6 +40,7 @@ class SettingsPage(QWidget):
         self._data_heading, self._about_heading = Heading(), Heading()
         self._hubs_heading, self._builds_heading = Heading(), Heading()
         self._workers_heading = Heading()
+        self._servers_heading = Heading()
         self.language = Segmented()
         self.theme = Segmented()
         self.enter_sends = Switch()
@@ -52,6 +54,7 @@ class SettingsPage(QWidget):
         self.engine = EngineCard(bridge)
         self.builds = BuildsCard(bridge)
         self.workers = WorkersCard(bridge)
+        self.servers = ServersCard(bridge)
         self.data = DataCard()
         self.about = AboutCard(bridge)
         page = self._page = ScrollPage(width=COLUMN_WIDTH)
@@ -64,6 +67,7 @@ class SettingsPage(QWidget):
             (self._engine_heading, self.engine),
             (self._builds_heading, self.builds),
             (self._workers_heading, self.workers),
+            (self._servers_heading, self.servers),
             (self._data_heading, self.data),
             (self._about_heading, self.about),
         ):
@@ -91,13 +95,15 @@ class SettingsPage(QWidget):
         super().changeEvent(event)
 
     def show_section(self, name: str) -> None:
-        """Scroll to a section, now that it is shown: "hubs", "builds", "workers"."""
+        """Scroll to a section, now shown: "hubs", "builds", "workers", "servers"."""
         if name == "hubs":
             QTimer.singleShot(0, self, self._show_hubs)
         elif name == "builds":
             QTimer.singleShot(0, self, self._show_builds)
         elif name == "workers":
             QTimer.singleShot(0, self, self._show_workers)
+        elif name == "servers":
+            QTimer.singleShot(0, self, self._show_servers)
 
     def _scroll_to(self, heading: Heading) -> None:
         top = heading.mapTo(self._page, heading.rect().topLeft())
@@ -112,6 +118,12 @@ class SettingsPage(QWidget):
     def _show_workers(self) -> None:
         self._scroll_to(self._workers_heading)
         self.workers.form.address.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_servers(self) -> None:
+        self._scroll_to(self._servers_heading)
+        rows = list(self.servers.rows.values())
+        first = rows[0].check if rows else self.servers.add
+        first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_hubs(self) -> None:
         self._scroll_to(self._hubs_heading)
@@ -129,6 +141,7 @@ class SettingsPage(QWidget):
         self._builds_heading.setText(self.tr("llama.cpp builds"))
         self._workers_heading.setText(self.tr("Several machines"))
         self._hubs_heading.setText(self.tr("Model hubs"))
+        self._servers_heading.setText(self.tr("Other servers"))
         self._data_heading.setText(self.tr("Where things are"))
         self._about_heading.setText(self.tr("About"))
         self.language.set_options(
