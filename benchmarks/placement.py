@@ -3,9 +3,11 @@
 ``python benchmarks/placement.py --cases CASES.jsonl [--machines DIR] [--models DIR]``
 
 A case is a JSON line ``{"machine": NAME, "model": NAME, "mix": MIX, "ctx": N, "profile": "safe"}``;
-``ctx`` and ``profile`` may be left out. A machine is ``DIR/NAME.json`` as ``doctor --json`` writes
-it, a model's file ``DIR/MODEL.MIX.gguf`` (only headers are read). Without the two options they are
-looked for in folders ``machines`` and ``models`` beside the cases, then in the folder itself.
+``ctx`` and ``profile`` may be left out, and ``kv``, ``parallel``, ``ngl`` and ``n_cpu_moe`` given.
+A machine is ``DIR/NAME.json`` as ``doctor --json`` writes it, a model's file ``DIR/MODEL.MIX.gguf``
+(only headers are read). Without the two options they are looked for in folders ``machines`` and
+``models`` beside the cases, then in the folder itself; what is not there is taken from this
+project's test data, which has the headers of some forty models.
 Prints one JSON object per case on stdout: flags, milliseconds, bytes per device, verdict and
 sentences; a summary on stderr.
 """
@@ -13,16 +15,18 @@ sentences; a summary on stderr.
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from kimi_desktop.base.errors import KimiError
-from kimi_desktop.base.messages import Language, describe_error
+from benchmarks.case_lines import Row, maybe_whole, run_lines, whole, word
+from kimi_desktop.base.messages import Language
 from kimi_desktop.machine.machine_file import read_machine_file
 from kimi_desktop.models.facts import facts_of
 from kimi_desktop.models.gguf import read_file
@@ -31,8 +35,12 @@ from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import Plan, Profile, Sibling, Wishes
+from kimi_desktop.planner.profiles import CACHE_TYPES
 from kimi_desktop.planner.report import missing_sentences, plan_object, plan_speed, sentence
+from tests.support.measured import DATA, model_facts, model_names
 
+LEAST = -(2**31)
+"""Numbers that no engine takes are for the planner to refuse."""
 RUNS = 5
 """The first is reported beside the median: caches are cold then."""
 
@@ -48,8 +56,12 @@ class Bench:
         """The header of a model."""
         if name not in self._facts:
             files = self._files(name)
-            headers = [read_file(file) for file in files]
-            self._facts[name] = facts_of(headers, files[0].name, kv_bytes_per_token)
+            if not files and name in model_names():
+                self._facts[name] = model_facts(name)
+            else:
+                paths = files or [self.models[0] / f"{name}.gguf"]
+                headers = [read_file(path) for path in paths]
+                self._facts[name] = facts_of(headers, paths[0].name, kv_bytes_per_token)
         return self._facts[name]
 
     def _files(self, name: str) -> list[Path]:
@@ -58,33 +70,37 @@ class Bench:
                 return [folder / f"{name}.gguf"]
             if parts := sorted(folder.glob(f"{name}-*-of-*.gguf")):
                 return parts
-        return [self.models[0] / f"{name}.gguf"]
+        return []
 
     def siblings(self, model: str, mix: str) -> list[Sibling]:
         """Other quantizations that lie beside a model."""
-        names = {
-            file.name.removesuffix(".gguf")
-            for folder in self.models
-            for file in folder.glob(f"{model}.*.gguf")
-        } - {f"{model}.{mix}"}
+        names = set(self._beside(model, mix)) - {f"{model}.{mix}"}
         names = {name for name in names if "." not in name.removeprefix(f"{model}.")}
         found = [(name.removeprefix(f"{model}."), self.facts(name)) for name in sorted(names)]
         return [Sibling(mix, facts.weights_bytes, shape_of(facts)) for mix, facts in found]
 
-    def run(self, case: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    def _beside(self, model: str, mix: str) -> Iterator[str]:
+        if not self._files(f"{model}.{mix}"):
+            yield from (name for name in model_names() if name.startswith(f"{model}."))
+        for folder in self.models:
+            for file in folder.glob(f"{glob.escape(model)}.*.gguf"):
+                yield file.name.removesuffix(".gguf")
+
+    def run(self, case: Row) -> tuple[dict[str, Any], float]:
         """The line of one case, and how long its first search took, in ms."""
-        places = [folder / f"{case['machine']}.json" for folder in self.machines]
+        name, model, mix = (word(case, key, None) for key in ("machine", "model", "mix"))
+        places = [folder / f"{name}.json" for folder in (*self.machines, DATA / "machines")]
         machine = read_machine_file(next(filter(Path.exists, places), places[0]))
-        facts = self.facts(f"{case['model']}.{case['mix']}")
-        siblings = self.siblings(case["model"], case["mix"])
         wishes = Wishes(
-            profile=Profile(case.get("profile", Profile.SAFE.value)),
-            context=case.get("ctx"),
-            cache_type=case.get("kv"),
-            n_parallel=case.get("parallel", 1),
-            n_gpu_layers=case.get("ngl"),
-            n_cpu_moe=case.get("n_cpu_moe"),
+            profile=Profile(word(case, "profile", Profile.SAFE.value, list(Profile))),
+            context=maybe_whole(case, "ctx", LEAST),
+            cache_type=None if case.get("kv") is None else word(case, "kv", None, CACHE_TYPES),
+            n_parallel=whole(case, "parallel", 1, LEAST),
+            n_gpu_layers=maybe_whole(case, "ngl", LEAST),
+            n_cpu_moe=maybe_whole(case, "n_cpu_moe", LEAST),
         )
+        facts = self.facts(f"{model}.{mix}")
+        siblings = self.siblings(model, mix)
         took: list[float] = []
         plan: Plan | None = None
         for _ in range(RUNS):
@@ -114,21 +130,17 @@ def main() -> int:
         [arguments.machines] if arguments.machines else [beside / "machines", beside],
         [arguments.models] if arguments.models else [beside / "models", beside],
     )
-    longest, count, failed = 0.0, 0, 0
-    for line in arguments.cases.read_text(encoding="utf-8").splitlines():
-        if not line.strip():
-            continue
-        try:
-            row, took = bench.run(json.loads(line))
-        except (KimiError, ValueError, KeyError) as error:
-            failed += 1
-            what = " ".join(describe_error(error, Language.EN))
-            print(json.dumps({"case": line[:200], "error": what}))
-            print(what, file=sys.stderr)
-            continue
-        count, longest = count + 1, max(longest, took)
+    times: list[float] = []
+
+    def show(case: Row) -> None:
+        row, took = bench.run(case)
+        times.append(took)
         print(json.dumps(row, ensure_ascii=False))
-    print(f"{count} plans, the longest search {longest:.1f} ms, {failed} failed", file=sys.stderr)
+
+    failed = run_lines(arguments.cases, show)
+    longest = max(times, default=0.0)
+    text = f"{len(times)} plans, the longest search {longest:.1f} ms, {failed} failed"
+    print(text, file=sys.stderr)
     return 1 if failed else 0
 
 

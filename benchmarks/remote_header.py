@@ -25,12 +25,9 @@ from tests.support.hub.server import LocalHub
 REPO = "org/large"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--model", default="kimi-k2.6.q4_x")
-    parser.add_argument("--parts", type=int, default=14)
-    arguments = parser.parse_args()
-    files = split_model(arguments.model, arguments.parts)
+def read_remotely(model: str, parts: int) -> dict[str, float | int | None]:
+    """Read the headers of a set of parts from a hub on loopback, and count what that took."""
+    files = split_model(model, parts)
     headers = []
     bytes_read = 0
     with LocalHub(REPO, files) as hub:
@@ -43,19 +40,23 @@ def main() -> int:
         spent_s = time.perf_counter() - began
         requests = len(hub.log)
     facts = facts_of(headers, files[0].path, kv_bytes_per_token)
-    print(
-        json.dumps(
-            {
-                "model_gb": round(sum(file.length for file in files) / 1e9, 1),
-                "parts": len(files),
-                "requests": requests,
-                "bytes_read": bytes_read,
-                "header_bytes": sum(header.data_offset for header in headers),
-                "seconds": round(spent_s, 3),
-                "parameters": facts.parameter_count,
-            }
-        )
-    )
+    return {
+        "model_gb": round(sum(file.length for file in files) / 1e9, 1),
+        "parts": len(files),
+        "requests": requests,
+        "bytes_read": bytes_read,
+        "header_bytes": sum(header.data_offset for header in headers),
+        "seconds": round(spent_s, 3),
+        "parameters": facts.parameter_count,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="kimi-k2.6.q4_x")
+    parser.add_argument("--parts", type=int, default=14)
+    arguments = parser.parse_args()
+    print(json.dumps(read_remotely(arguments.model, arguments.parts)))
     return 0
 
 

@@ -25,6 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.case_lines import Row, maybe_text, maybe_whole, number, run_lines
 from benchmarks.speed_points import read_report
 from kimi_desktop.base.assets import asset
 from kimi_desktop.planner.speed import forecast_speed
@@ -34,6 +35,7 @@ from kimi_desktop.planner.speed_types import SpeedForecast, SpeedInput
 NOT_JUDGED = frozenset({"disk", "tp_batch"})
 """Placements whose figure is not the speed of one answer from memory."""
 PROMPT_TOKENS = 2048
+MOST_DEVICES = 1024
 
 # What the factors were before any measurement: known mechanisms, public reports (a share of the
 # bandwidth that kernels reach, the cost of a kernel launch); and how sure that is (in logarithms).
@@ -81,6 +83,22 @@ class Point:
     def judged(self) -> bool:
         """It counts in the error figures."""
         return bool(self.row.get("decode_tps")) and self.row.get("placement") not in NOT_JUDGED
+
+
+def read_point(row: Row) -> Point:
+    """A line as a point.
+
+    Raises:
+        BadCaseError: a field is of another kind, or beyond what there is.
+    """
+    for key in ("model", "quant", "engine", "cpu", "ram", "gpu", "placement"):
+        maybe_text(row, key)
+    for key in ("file_gib", "ram_bw_theoretical_gbs", "ram_bw_measured_gbs", "gpu_bw_gbs_each",
+                "experts_on_gpu_frac", "context", "decode_tps", "prefill_tps"):  # fmt: skip
+        number(row, key, None)
+    for key in ("numa_sockets", "gpu_count"):
+        maybe_whole(row, key, 0, MOST_DEVICES)
+    return Point({"id": None, **row}, read_report(row))
 
 
 def predict(point: Point, factors: Factors) -> SpeedForecast:
@@ -216,9 +234,8 @@ def main() -> int:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    lines = arguments.points.read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines if line.strip()]
-    points = [Point(row, read_report(row)) for row in rows]
+    points: list[Point] = []
+    failed = run_lines(arguments.points, lambda row: points.append(read_point(row)))
     shipped = shipped_speed_data()
     as_shipped = [(point, predict(point, shipped.factors)) for point in points]
     shown = as_shipped
@@ -234,7 +251,7 @@ def main() -> int:
         print(summary("fitted to all", refitted), file=sys.stderr)
         if arguments.write:
             write(everything, shipped.spread)
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
