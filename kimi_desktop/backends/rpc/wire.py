@@ -30,7 +30,7 @@ CAPABILITIES_BYTES = 24
 ROUNDS = 5
 """The shortest of so many round trips is the link's."""
 MEASURED_BYTES = 32 * MIB
-"""A quarter of a second on 1 Gbit/s."""
+"""A quarter of a second on 1 Gbit/s, each time."""
 MOST_DEVICES = 64
 TENSOR_BYTES = 296
 
@@ -102,7 +102,10 @@ async def _round_trip(talk: _Talk) -> float:
 
 
 async def _measured(talk: _Talk, latency_s: float) -> float | None:
-    """Read a fresh buffer of the first device; closing the connection frees it."""
+    """Read a buffer of the first device; closing the connection frees it.
+
+    Twice, the faster counts: the first time the memory of both sides is new.
+    """
     request = struct.pack("<IQ", 0, MEASURED_BYTES)
     pointer, size = struct.unpack("<QQ", await talk.ask(Command.ALLOC_BUFFER, request, size=16))
     if not pointer or size < MEASURED_BYTES:
@@ -111,9 +114,12 @@ async def _measured(talk: _Talk, latency_s: float) -> float | None:
         "<Q", await talk.ask(Command.BUFFER_GET_BASE, struct.pack("<Q", pointer), size=8)
     )
     request = _tensor(pointer, base) + struct.pack("<QQ", 0, MEASURED_BYTES)
-    start = time.perf_counter()
-    await talk.ask(Command.GET_TENSOR, request, size=MEASURED_BYTES, timeout_s=30.0)
-    return MEASURED_BYTES / max(time.perf_counter() - start - latency_s, 1e-6)
+    found = []
+    for _ in range(2):
+        start = time.perf_counter()
+        await talk.ask(Command.GET_TENSOR, request, size=MEASURED_BYTES, timeout_s=30.0)
+        found.append(time.perf_counter() - start)
+    return MEASURED_BYTES / max(min(found) - latency_s, 1e-6)
 
 
 def _tensor(buffer: int, data: int) -> bytes:

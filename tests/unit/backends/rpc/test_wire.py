@@ -43,7 +43,7 @@ def test_the_link_is_measured_by_reading_a_buffer() -> None:
     worker = ScriptedWorker()
     with serving(worker) as port:
         facts = ask(port, measure=True)
-    assert worker.measured == [MEASURED_BYTES]
+    assert worker.measured == [MEASURED_BYTES] * 2
     assert facts.bytes_per_s is not None
     assert facts.bytes_per_s > 0
 
