@@ -30,6 +30,11 @@ _MEMORY = re.compile(
     r"|ErrorOutOfDeviceMemory|allocation of size .* failed|allocating .* failed",
     re.IGNORECASE,
 )
+_WORKER = re.compile(
+    r"Remote RPC server crashed or returned malformed response|RPC handshake failed"
+    r"|RPC transport initialization failed|RPC server version mismatch"
+    r"|Failed to connect to \d+\.\d+\.\d+\.\d+:\d+"
+)
 _MODEL = re.compile(
     r"invalid magic|gguf_init|failed to read|failed to open|unknown model architecture"
     r"|not within the file bounds|missing tensor|wrong shape|wrong number of tensors"
@@ -37,6 +42,7 @@ _MODEL = re.compile(
     r"|unknown .*tokenizer|unsupported .*type|failed to load model",
     re.IGNORECASE,
 )
+_Reason = tuple[re.Pattern[str], ErrorCode]
 _PREFIX = re.compile(r"^[\d.]+ [EWI] (?:\w+ +)?")
 _ERROR_LINE = re.compile(r"^[\d.]+ E ")
 
@@ -74,18 +80,28 @@ def explain(end: EngineEnd) -> BackendError:
     return BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": _last_words(end)})
 
 
+_RECENT: tuple[_Reason, ...] = (
+    (_MEMORY, ErrorCode.ENGINE_OUT_OF_MEMORY),
+    (_WORKER, ErrorCode.WORKER_LOST),
+)
+_STARTING: tuple[_Reason, ...] = (
+    (_PORT, ErrorCode.ENGINE_PORT_TAKEN),
+    (_ARGUMENT, ErrorCode.ENGINE_BAD_ARGUMENT),
+    *_RECENT,
+    (_MODEL, ErrorCode.ENGINE_BAD_MODEL),
+)
+"""The weightiest first."""
+
+
 def _from_log(end: EngineEnd) -> BackendError | None:
-    if end.was_ready:  # what the start said does not explain a later end
-        line = _first(end.lines[-RECENT_LINES:], _MEMORY)
-        return BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line}) if line else None
-    if line := _first(end.lines, _PORT):
-        return BackendError(ErrorCode.ENGINE_PORT_TAKEN, {"detail": line})
-    if line := _first(end.lines, _ARGUMENT):
-        return BackendError(ErrorCode.ENGINE_BAD_ARGUMENT, {"detail": line})
-    if line := _first(end.lines, _MEMORY):
-        return BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line})
-    if line := _first(end.lines, _MODEL):
-        return BackendError(ErrorCode.ENGINE_BAD_MODEL, {"path": end.model, "detail": line})
+    # What the start said does not explain a later end.
+    lines, reasons = (
+        (end.lines[-RECENT_LINES:], _RECENT) if end.was_ready else (end.lines, _STARTING)
+    )
+    for pattern, code in reasons:
+        if line := _first(lines, pattern):
+            model = {"path": end.model} if code is ErrorCode.ENGINE_BAD_MODEL else {}
+            return BackendError(code, {**model, "detail": line})
     return None
 
 

@@ -164,6 +164,7 @@ class ErrorCode(StrEnum):
     WORKER_OTHER_VERSION = "workers.other_version"
     WORKER_NO_ENGINE = "workers.no_engine"
     WORKER_UNKNOWN = "workers.unknown"
+    WORKER_LOST = "workers.lost"
     ENGINE_NOT_FOUND = "engine.not_found"
     ENGINE_NOT_EXECUTABLE = "engine.not_executable"
     ENGINE_START_FAILED = "engine.start_failed"

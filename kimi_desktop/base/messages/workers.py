@@ -110,6 +110,15 @@ TEXTS = {
         "“kimi-desktop workers” lists those that there are.",
         "“kimi-desktop workers”会列出已有的工作机。",
     ),
+    "workers.lost": Text(
+        "A worker on another machine was lost: {detail}", "与其他机器上的工作机失去连接：{detail}"
+    ),
+    "workers.lost.next": Text(
+        "See on that machine whether “kimi-desktop worker” still runs there and what it says; "
+        "check it in Settings, then start the engine again. The engine cannot go on without it.",
+        "请在那台机器上查看“kimi-desktop worker”是否仍在运行及其输出；在“设置”中检查它，"
+        "然后重新启动引擎。没有它，引擎无法继续。",
+    ),
     "workers.warning": Text(
         "llama.cpp’s RPC has no authentication and no encryption. Whoever reaches {address} can "
         "use this machine’s memory, read what passes, and attack the program. Only use a wire or "

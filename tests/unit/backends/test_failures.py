@@ -66,6 +66,9 @@ def end(code: int | None, *lines: str, was_ready: bool = False, oom_kills: int =
          "failed to allocate", ErrorCode.ENGINE_OUT_OF_MEMORY),
         ("ggml_vulkan: Device memory allocation of size 1073741824 failed.",
          ErrorCode.ENGINE_OUT_OF_MEMORY),
+        ("/s/ggml-rpc.cpp:566: Remote RPC server crashed or returned malformed response",
+         ErrorCode.WORKER_LOST),
+        ("/s/ggml-rpc.cpp:547: Failed to connect to 10.0.0.2:50052", ErrorCode.WORKER_LOST),
     ],
 )  # fmt: skip
 def test_the_first_specific_line_wins_over_its_echoes(line: str, code: ErrorCode) -> None:

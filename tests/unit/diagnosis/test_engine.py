@@ -27,6 +27,13 @@ def test_a_clear_refusal_is_the_cause_and_not_the_crash_that_follows() -> None:
     assert cause_of("", exit=crash, phase="load") == "engine_bug_crash"
 
 
+def test_a_lost_worker_is_the_cause_and_not_the_abort_that_follows() -> None:
+    log = "E recv failed (bytes_recv=0, size_to_recv=8)\n/s/ggml-rpc.cpp:566: " + (
+        "Remote RPC server crashed or returned malformed response"
+    )
+    assert cause_of(log, exit=EngineExit(signal="SIGABRT"), phase="serve") == "worker_lost"
+
+
 def test_the_first_error_wins_over_its_echo() -> None:
     found = diagnose(Evidence(log=f"I start\n{KV}\n{ECHO}", phase="load", exit=EngineExit(code=1)))
     assert found.cause is not None

@@ -18,6 +18,22 @@ TEXTS = {
         ),
     ),
     **cause(
+        "worker_lost",
+        (
+            "A worker on another machine was lost.",
+            "与其他机器上的工作机失去连接。",
+        ),
+        (
+            "Part of the model lies there, and llama.cpp cannot go on without it.",
+            "模型的一部分在那台机器上，没有它 llama.cpp 无法继续。",
+        ),
+        (
+            "Start the worker there again, of the same build as here, check it in Settings, then "
+            "start the engine.",
+            "请在那台机器上重新启动工作机（版本与本机相同），在“设置”中检查它，然后启动引擎。",
+        ),
+    ),
+    **cause(
         "killed_from_outside",
         (
             "Somebody or something ended the engine.",
