@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QRectF, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.events import Event
@@ -29,13 +29,11 @@ from kimi_desktop.ui.models.disk_bar import DiskBar, DiskUse
 from kimi_desktop.ui.models.download_row import DownloadAction, DownloadRow
 from kimi_desktop.ui.models.download_sheets import CancelSheet, DetailsSheet
 from kimi_desktop.ui.models.queue_row import QueueRow
-from kimi_desktop.ui.theme import tokens
-from kimi_desktop.ui.tokens import RADIUS
-from kimi_desktop.ui.widgets.card import Divider, Heading, ScrollPage
+from kimi_desktop.ui.models.row_frame import DraggedFrame, RowFrame
+from kimi_desktop.ui.widgets.card import Heading, ScrollPage
 from kimi_desktop.ui.widgets.field import Select
 from kimi_desktop.ui.widgets.label import ElidedLabel, TextSize
 from kimi_desktop.ui.widgets.message_bar import EmptyState
-from kimi_desktop.ui.widgets.painting import box, painter_on
 
 LIMITS_MB_PER_S = (1, 2, 5, 10, 25, 50, 100)
 LOOK_MS = 10_000
@@ -57,7 +55,9 @@ class DownloadsView(QWidget):
         self.rows: dict[str, DownloadRow] = {}
         self.queue: dict[str, QueueRow] = {}
         self.finished: dict[str, QueueRow] = {}
-        self._active_frame, self._queue_frame, self._done_frame = _Frame(), _Frame(), _Frame()
+        self._active_frame, self._done_frame = RowFrame(), RowFrame()
+        self.queue_frame = DraggedFrame()
+        self.queue_frame.moved.connect(self._on_dragged)
         self._queue_title, self._done_title = Heading(), Heading()
         self.queue_note = ElidedLabel(size=TextSize.SMALL, tone="muted")
         self.disk = DiskBar()
@@ -154,10 +154,17 @@ class DownloadsView(QWidget):
         if key not in order:
             return
         place = order.index(key) + step
-        if not 0 <= place < len(order):
-            return
+        if 0 <= place < len(order):
+            self._put(key, order[place])
+
+    def _on_dragged(self, row: int, place: int) -> None:
+        order = list(self.queue)
+        self._put(order[row], order[place])
+
+    def _put(self, key: str, there: str) -> None:
+        """To the place that another one has now."""
         every = [status.id for status in self._bridge.services.downloads.downloads]
-        operation = self._bridge.services.downloads.move(key, every.index(order[place]))
+        operation = self._bridge.services.downloads.move(key, every.index(there))
         self._bridge.watch(operation, on_error=self._bridge.navigation.report)
 
     def _prefer(self, key: str, endpoint: str) -> None:
@@ -216,7 +223,7 @@ class DownloadsView(QWidget):
             row.show_status(status, word, can_rise=number > 0)
             rows[status.id] = row
         self.queue = rows
-        self._queue_frame.show_rows(list(rows.values()))
+        self.queue_frame.show_rows(list(rows.values()))
         self._queue_title.setVisible(bool(rows))
         self.queue_note.setVisible(bool(rows))
         size = format_file_size(sum(status.total_bytes for status in waiting))
@@ -280,7 +287,7 @@ class DownloadsView(QWidget):
         queue_head.addWidget(self.queue_note, 1)
         page.body.addWidget(self._active_frame)
         page.body.addLayout(queue_head)
-        page.body.addWidget(self._queue_frame)
+        page.body.addWidget(self.queue_frame)
         page.body.addWidget(self._done_title)
         page.body.addWidget(self._done_frame)
         page.body.addWidget(self.nothing, 1)
@@ -303,43 +310,6 @@ class DownloadsView(QWidget):
     def _status(self, key: str) -> DownloadStatus | None:
         downloads = self._bridge.services.downloads.downloads
         return next((status for status in downloads if status.id == key), None)
-
-
-class _Frame(QWidget):
-    """Rows in a panel with lines between them; hidden while there are none."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(1, 1, 1, 1)
-        self._layout.setSpacing(0)
-        self._rows: list[QWidget] = []
-        self.hide()
-
-    def show_rows(self, rows: Sequence[QWidget]) -> None:
-        """Replace them; those that stay are not made anew."""
-        if list(rows) == self._rows:
-            return
-        while (item := self._layout.takeAt(0)) is not None:
-            old = item.widget()
-            if old is not None and old not in rows:
-                old.hide()
-                old.deleteLater()
-        self._rows = list(rows)
-        for number, row in enumerate(rows):
-            if number:
-                self._layout.addWidget(Divider())
-            self._layout.addWidget(row)
-            row.show()
-        self.setVisible(bool(rows))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """The panel."""
-        del event
-        t = tokens()
-        painter = painter_on(self)
-        box(painter, QRectF(self.rect()), RADIUS, fill=t.panel, border=t.line)
-        painter.end()
 
 
 def _is_active(status: DownloadStatus) -> bool:

@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QMouseEvent
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.settings import LanguageChoice
@@ -163,6 +163,52 @@ def test_the_order_is_changed_by_button_and_keys(view, busy, services, qtbot):
     before = services.desk.called("downloads.move")
     view.act(DownloadAction.UP, second)  # it is the first already
     assert services.desk.called("downloads.move") == before
+
+
+def drag(qtbot, view, row, height, *, drop=True):
+    """Drag a row of the queue to a height of the frame."""
+    frame = view.queue_frame
+    QApplication.processEvents()
+    start = row.name.mapTo(frame, row.name.rect().center())
+    qtbot.mousePress(row.name, Qt.MouseButton.LeftButton)
+    for y in (start.y() + 1, (start.y() + height) // 2, height):
+        move_mouse(frame, QPoint(start.x(), y))
+    if drop:
+        qtbot.mouseRelease(frame, Qt.MouseButton.LeftButton, pos=QPoint(start.x(), height))
+
+
+def move_mouse(widget, place) -> None:
+    """A move with the button down, which QTest's own does not say."""
+    left = Qt.MouseButton.LeftButton
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, place, widget.mapToGlobal(place), Qt.MouseButton.NoButton, left,
+        Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    QApplication.sendEvent(widget, event)
+
+
+def test_a_row_of_the_queue_is_dragged(view, busy, services, qtbot):
+    first, second = (one.id for one in busy[4:6])
+    drag(qtbot, view, view.queue[second], 2)
+    assert list(view.queue) == [second, first]
+    drag(qtbot, view, view.queue[second], view.queue_frame.height() - 2)
+    assert list(view.queue) == [first, second]
+    moves = services.desk.called("downloads.move")
+    drag(qtbot, view, view.queue[first], view.queue[first].y() + 3)  # where it was
+    drag(qtbot, view, view.queue[second], 2, drop=False)
+    assert view.queue_frame.findChildren(QWidget, "drop mark")[0].isVisible()
+    qtbot.keyClick(view, Qt.Key.Key_Escape)
+    qtbot.mouseRelease(view.queue_frame, Qt.MouseButton.LeftButton, pos=QPoint(40, 2))
+    assert services.desk.called("downloads.move") == moves
+    assert list(view.queue) == [first, second]
+
+
+def test_a_list_that_changes_ends_the_drag(view, busy, services, qtbot):
+    second = busy[5].id
+    drag(qtbot, view, view.queue[second], 2, drop=False)
+    services.downloads.set_downloads(*busy[:5])
+    qtbot.mouseRelease(view.queue_frame, Qt.MouseButton.LeftButton, pos=QPoint(40, 2))
+    assert not services.desk.called("downloads.move")
 
 
 def test_start_now_and_pause_in_the_queue(view, busy, services):
