@@ -112,12 +112,14 @@ class DraggedFrame(RowFrame):
 
     def _begin(self, place: int) -> None:
         self._from = place
-        QApplication.instance().installEventFilter(self)
+        if app := QApplication.instance():
+            app.installEventFilter(self)
         QApplication.setOverrideCursor(Qt.CursorShape.ClosedHandCursor)
 
     def _let_go(self) -> None:
         if self._from >= 0:
-            QApplication.instance().removeEventFilter(self)
+            if app := QApplication.instance():
+                app.removeEventFilter(self)
             QApplication.restoreOverrideCursor()
         self._pressed, self._from = None, -1
         self._mark.hide()
