@@ -7,7 +7,7 @@ first error is mostly its echo.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,12 @@ from kimi_desktop.diagnosis.rules import Rule, RuleBook, shipped_rules
 from kimi_desktop.diagnosis.types import Diagnosis, Evidence, Finding, Fix
 
 LONGEST_LINE = 400
+CONTESTED = 0.79
+RIVAL = 0.7
+RIVAL_GAP = 0.25
+"""A second cause at least this sure, and this near, takes the confidence from the first: of the
+confident errors on threads that no rule had seen, 7 of 11 had such a rival, of the confident right
+answers 26 of 175."""
 NO_LINE = 1 << 60
 """Facts without a line come after lines of equal certainty."""
 
@@ -45,7 +51,19 @@ def diagnose(evidence: Evidence, book: RuleBook | None = None) -> Diagnosis:
     if not findings:  # they have ruled one another out: the surest speaks
         findings = [_finding(*entry, log, facts) for entry in best.values()]
     findings.sort(key=lambda found: (-found.confidence, _place(found.line_number)))
+    if _contested(findings):
+        findings = [
+            replace(found, confidence=min(found.confidence, CONTESTED)) for found in findings
+        ]
     return Diagnosis(tuple(findings), tuple(sorted(log.decoys)))
+
+
+def _contested(findings: Sequence[Finding]) -> bool:
+    """Whether another cause has good evidence, too: then the first is likely, and not proven."""
+    if len(findings) < 2:
+        return False
+    first, second = findings[0].confidence, findings[1].confidence
+    return second >= RIVAL and first - second <= RIVAL_GAP + 1e-9
 
 
 def _weight(rule: Rule, number: int | None) -> tuple[float, int]:

@@ -44,10 +44,9 @@ SIGNALS_OF_CODES: Mapping[int, str] = {
 }
 """Shells and Docker tell a signal as 128 + its number, Python as minus its number."""
 
-_TOLD_CODE = pattern(r"exit(?:ed)?\s?(?:with )?(?:code|status)")
-_CODE = re.compile(
-    r"exit(?:ed)?\s?(?:with )?(?:code|status):?\s*(0x[0-9a-f]+|-?\d+)", re.IGNORECASE
-)
+_STATUS = r"(0xc0000[0-9a-f]{3}|-10737\d{5}|32212\d{5}|184467440\d{11})\b"
+_TOLD_CODE = pattern(_STATUS + r"|ExceptionCode:? c0000")
+_CODE = re.compile(rf"(?<![\w.]){_STATUS}|ExceptionCode:? (c0000[0-9a-f]{{3}})\b", re.IGNORECASE)
 NTSTATUSES = (
     0xC0000005, 0xC0000409, 0xC0000135, 0xC0000139, 0xC0000142, 0xC0000138, 0xC000007B, 0xC0000022,
     0xC000001D, 0xC0000006, 0xC0000017, 0xC0000025, 0xC0000094, 0xC00000FD, 0xC000012D, 0xC000013A,
@@ -145,9 +144,9 @@ def _ntstatus(code: int | None, log: LogText) -> str | None:
     As 32 bits with or without sign, in hexadecimal, or widened to 64 bits (and then rounded: LM
     Studio prints 18446744072635812000 for 0xC0000409).
     """
-    if code is None and (number := log.find(_TOLD_CODE)) is not None:
+    if (code is None or 0 <= code < 0x1000) and (number := log.find(_TOLD_CODE)) is not None:
         told = _CODE.search(log.lines[number])
-        code = int(told[1], 0 if told[1].lower().startswith("0x") else 10) if told else None
+        code = (int(told[2], 16) if told[2] else int(told[1], 0)) if told else None
     if code is None or abs(code) < 0x1000:
         return None
     rounded = 2048 if code >= 2**63 else 0
