@@ -206,6 +206,7 @@ def _add_files(
     verify.add_argument("--repair", action="store_true", help=say("verify.repair"))
     take_in = verb("import", _import)
     take_in.add_argument("path", nargs="?", type=Path, metavar="PATH", help=say("import.path"))
+    take_in.add_argument("--ollama", metavar="NAME", help=say("import.ollama"))
     take_in.add_argument("--to", type=Path, metavar="DIR", help=say("import.to"))
 
 
@@ -487,10 +488,16 @@ def _verify(options: argparse.Namespace, paths: AppPaths, language: Language) ->
 
 
 def _import(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
-    from kimi_desktop.downloads.imports.terminal import import_path, list_places  # noqa: PLC0415
+    from kimi_desktop.downloads.imports.terminal import (  # noqa: PLC0415
+        import_of_ollama,
+        import_path,
+        list_places,
+    )
 
     folder = options.to or paths.default_models_folder
-    if options.path is None:
+    if options.ollama:
+        import_of_ollama(options.ollama, folder, language, json_output=options.json)
+    elif options.path is None:
         list_places(language, json_output=options.json)
     else:
         import_path(options.path, folder, language, json_output=options.json)

@@ -129,6 +129,21 @@
     </message>
 </context>
 <context>
+    <name>FileLine</name>
+    <message>
+        <source>Use the file</source>
+        <translation>使用此文件</translation>
+    </message>
+    <message>
+        <source>Into the library: proven by its hash and linked, nothing is copied</source>
+        <translation>加入模型库：经哈希校验后建立链接，不复制</translation>
+    </message>
+    <message>
+        <source>Use the file of {name}</source>
+        <translation>使用 {name} 的文件</translation>
+    </message>
+</context>
+<context>
     <name>FoldersCard</name>
     <message>
         <source>Add a folder…</source>

@@ -166,6 +166,9 @@ class ImportService(Protocol):
     def find(self, path: Path | None = None) -> Operation[tuple[FoundModel, ...]]:
         """Models of the usual places, or behind a path (IMPORT_NOT_THERE, IMPORT_NOTHING)."""
 
+    def find_of_ollama(self, name: str) -> Operation[FoundModel]:
+        """The file behind a model of Ollama's list; fails with SERVER_NOT_IN_STORE."""
+
     def run(self, models: Sequence[FoundModel]) -> Operation[tuple[ImportedModel, ...]]:
         """Prove every file by its hash and link it; cancel the operation to stop."""
 

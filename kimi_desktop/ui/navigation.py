@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.operation import Cancelled
+from kimi_desktop.downloads.imports.types import FoundModel
 
 PAGES = ("chat", "models", "plan", "monitor", "serve", "settings")
 """The six pages, in the order of the rail and of Ctrl+1 ... Ctrl+6."""
@@ -40,6 +41,7 @@ class Navigation(QObject):
     downloads_wanted = Signal()
     library_wanted = Signal(str)
     verify_wanted = Signal(str)
+    import_wanted = Signal(object)
     offer_made = Signal(str, str, object)
     overlay_wanted = Signal(object)
 
@@ -86,6 +88,11 @@ class Navigation(QObject):
         """Show the library and verify a model there."""
         self.page_wanted.emit("models")
         self.verify_wanted.emit(model_id)
+
+    def import_model(self, found: FoundModel) -> None:
+        """Show the library and take in what another program has."""
+        self.page_wanted.emit("models")
+        self.import_wanted.emit(found)
 
     def open_settings(self, section: str) -> None:
         """Show a section of the Settings page: "hubs", "builds", "servers"."""

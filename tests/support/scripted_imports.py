@@ -56,6 +56,11 @@ class ScriptedImports:
             return self._desk.failed("imports.find", self.error, path)
         return self._desk.operation("imports.find", self.found, path)
 
+    def find_of_ollama(self, name: str) -> Operation[FoundModel]:
+        if self.error is not None:
+            return self._desk.failed("imports.find_of_ollama", self.error, name)
+        return self._desk.operation("imports.find_of_ollama", FOUND[-1], name)
+
     def run(self, models: Sequence[FoundModel]) -> Operation[tuple[ImportedModel, ...]]:
         result = tuple(
             ImportedModel(

@@ -9,9 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from kimi_desktop.backends.attached.types import ServerDraft
-from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.errors import BackendError, DownloadError, ErrorCode
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.ui.language import LanguageSwitch
+from kimi_desktop.ui.models.page import ModelsPage
 from kimi_desktop.ui.settings.page import SettingsPage
 from kimi_desktop.ui.widgets.chip import Verdict
 from tests.support.scripted_other_servers import FOUND, LAB, SILENT, VLLM
@@ -64,6 +65,9 @@ def test_rows_say_what_is_known(page):
     assert ollama.state.text() == "found on this computer · 2 models"
     assert ollama.edit.isHidden()
     assert ollama.remove.isHidden()
+    assert [line.model.id for line in ollama.files] == ["gemma3:270m", "qwen3:32b"]
+    assert ollama.models.isHidden()
+    assert lab.files == ()
 
 
 def test_long_lists_are_cut(page, services):
@@ -176,6 +180,32 @@ def test_chatting_with_the_only_model_or_a_choice(qtbot, page, bridge):
     assert wanted.args == ["Lab", "moonshotai/Kimi-K2.6"]
     with qtbot.waitSignal(bridge.navigation.picker_wanted):
         click(qtbot, page.servers.rows["Ollama"].use)
+
+
+def test_a_file_of_ollama_is_taken_into_the_library(qtbot, page, bridge, services):
+    line = page.servers.rows["Ollama"].files[0]
+    with qtbot.waitSignal(bridge.navigation.import_wanted) as wanted:
+        click(qtbot, line.use)
+    assert services.desk.calls[-1] == ("imports.find_of_ollama", ("gemma3:270m",))
+    models = ModelsPage(bridge)
+    qtbot.addWidget(models)
+    bridge.navigation.import_model(*wanted.args)
+    assert services.desk.calls[-1] == ("imports.run", ((wanted.args[0],),))
+
+
+def test_a_file_that_is_not_found_is_said(qtbot, page, bridge, services):
+    services.imports.error = DownloadError(ErrorCode.SERVER_NOT_IN_STORE, {"model": "qwen3:32b"})
+    with qtbot.waitSignal(bridge.navigation.problem_met) as met:
+        click(qtbot, page.servers.rows["Ollama"].files[1].use)
+    assert met.args == [services.imports.error]
+
+
+def test_files_of_ollama_elsewhere_are_not_offered(page, services):
+    entry = dataclasses.replace(FOUND.entry, url="http://192.168.1.9:11434/v1")
+    services.other_servers.set_servers(dataclasses.replace(FOUND, entry=entry))
+    row = page.servers.rows["Ollama"]
+    assert row.files == ()
+    assert row.models.text().splitlines()[0].startswith("gemma3:270m · Q8_0")
 
 
 def test_other_pages_lead_here(qtbot, page, bridge):

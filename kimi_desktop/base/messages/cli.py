@@ -108,6 +108,10 @@ TEXTS: dict[str, Text] = {
         "文件、文件夹，或其他程序的模型文件夹（Hugging Face、ModelScope、LM Studio、Jan、Ollama）；"
         "不指定时列出它们常用位置中的模型",
     ),
+    "cli.import.ollama": Text(
+        "the file behind a model of Ollama's list, as gemma3:270m",
+        "Ollama 列表中某个模型的文件，例如 gemma3:270m",
+    ),
     "cli.import.to": Text(
         "the models folder to link into (default: the app’s own)",
         "链接到哪个模型文件夹（默认：应用自己的）",

@@ -18,7 +18,7 @@ from kimi_desktop.downloads.imports.hub_caches import (
     is_modelscope_repo,
     modelscope_models,
 )
-from kimi_desktop.downloads.imports.ollama import is_ollama_store, ollama_models
+from kimi_desktop.downloads.imports.ollama import is_called, is_ollama_store, ollama_models
 from kimi_desktop.downloads.imports.places import Place
 from kimi_desktop.downloads.imports.types import FoundModel, Origin
 from kimi_desktop.downloads.imports.walking import folders_of
@@ -66,6 +66,19 @@ def find_in_places(places: Iterable[Place]) -> tuple[FoundModel, ...]:
         for model in _READERS[place.origin](path):
             found.setdefault((model.origin, model.name), model)
     return tuple(found.values())
+
+
+def find_of_ollama(name: str, places: Iterable[Place]) -> FoundModel:
+    """The files behind a model of Ollama's list.
+
+    Raises:
+        DownloadError: SERVER_NOT_IN_STORE.
+    """
+    stores = [place for place in places if place.origin is Origin.OLLAMA]
+    for model in find_in_places(stores):
+        if is_called(model, name):
+            return model
+    raise DownloadError(ErrorCode.SERVER_NOT_IN_STORE, {"model": name})
 
 
 def _recognise(path: Path) -> tuple[Path, Origin]:

@@ -11,6 +11,7 @@ from kimi_desktop.downloads.imports.walking import files_below, read_json, safe_
 
 MAX_LAYERS = 256
 
+_DEFAULTS = ("registry.ollama.ai", "library")
 _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
 _MODEL = "application/vnd.ollama.image.model"
 _PROJECTOR = "application/vnd.ollama.image.projector"
@@ -35,6 +36,21 @@ def ollama_models(folder: Path) -> Iterator[FoundModel]:
         found = _model(folder / "blobs", path, name)
         if found is not None:
             yield found
+
+
+def is_called(model: FoundModel, name: str) -> bool:
+    """Whether Ollama's own list calls a model of its store so.
+
+    Args:
+        model: found in a store; its place is the manifest.
+        name: "gemma3:270m", "hf.co/owner/name:TAG"; registry, namespace and tag have defaults.
+    """
+    path, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "latest")
+    steps = path.split("/")
+    whole = (*_DEFAULTS[: max(0, 3 - len(steps))], *steps, tag)
+    there = model.place.parts[-len(whole) :]
+    # Manifests keep the letters of the first pull; Ollama asks for them in any.
+    return [step.casefold() for step in there] == [step.casefold() for step in whole]
 
 
 def _model(blobs: Path, manifest: Path, name: str) -> FoundModel | None:

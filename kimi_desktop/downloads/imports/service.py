@@ -16,7 +16,7 @@ from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.downloads.imports.importer import ImportCancelledError, Importer
-from kimi_desktop.downloads.imports.layouts import find_in_places, find_models
+from kimi_desktop.downloads.imports.layouts import find_in_places, find_models, find_of_ollama
 from kimi_desktop.downloads.imports.places import Place, usual_places
 from kimi_desktop.downloads.imports.types import FoundModel, ImportedModel, ImportProgressed
 
@@ -58,6 +58,13 @@ class Imports:
         if path is None:
             return self._io.pool(lambda: find_in_places(self._places()))
         return self._io.pool(find_models, path)
+
+    def find_of_ollama(self, name: str) -> Operation[FoundModel]:
+        """The file behind a model of Ollama's list, in its usual places on this computer.
+
+        The operation fails with SERVER_NOT_IN_STORE.
+        """
+        return self._io.pool(lambda: find_of_ollama(name, self._places()))
 
     def run(self, models: Sequence[FoundModel]) -> Operation[tuple[ImportedModel, ...]]:
         """Prove models and link them into the library. Publishes ImportProgressed."""

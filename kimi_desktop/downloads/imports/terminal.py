@@ -13,7 +13,7 @@ from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.terminal import columns_of, display_width
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.imports.importer import Importer
-from kimi_desktop.downloads.imports.layouts import find_in_places, find_models
+from kimi_desktop.downloads.imports.layouts import find_in_places, find_models, find_of_ollama
 from kimi_desktop.downloads.imports.places import Place, usual_places
 from kimi_desktop.downloads.imports.types import FoundModel, ImportedFile, ImportedModel
 
@@ -35,7 +35,30 @@ def import_path(
         DownloadError: nothing is there, or (IMPORT_INCOMPLETE) a file of it has a problem.
     """
     teller = _Teller(language, json_output, out, progress_out)
-    models = find_models(path)
+    _import(find_models(path), models_folder, teller)
+
+
+def import_of_ollama(
+    name: str,
+    models_folder: Path,
+    language: Language,
+    *,
+    json_output: bool,
+    places: Iterable[Place] | None = None,
+    out: TextIO = sys.stdout,
+    progress_out: TextIO = sys.stderr,
+) -> None:
+    """Import the file behind a model of Ollama's list.
+
+    Raises:
+        DownloadError: SERVER_NOT_IN_STORE, or IMPORT_INCOMPLETE.
+    """
+    teller = _Teller(language, json_output, out, progress_out)
+    model = find_of_ollama(name, usual_places() if places is None else places)
+    _import((model,), models_folder, teller)
+
+
+def _import(models: Sequence[FoundModel], models_folder: Path, teller: _Teller) -> None:
     teller.found(models)
     results = Importer(models_folder, teller.progress).run(models)
     teller.results(results)

@@ -26,6 +26,7 @@ from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.chat.types import AnswerFinished, ChatListChanged
+from kimi_desktop.downloads.imports.types import FoundModel
 from kimi_desktop.downloads.queue_types import DownloadsChanged, DownloadState
 from kimi_desktop.models.companions import is_companion
 from kimi_desktop.models.types import (
@@ -194,6 +195,10 @@ class ModelsPage(QWidget):
         else:
             self._stack.setCurrentWidget(self._library)
 
+    def _take_in(self, found: FoundModel) -> None:
+        self.show_tab(LIBRARY)
+        self.imports.start((found,))
+
     def _show_downloads(self) -> None:
         if self.downloads is None:
             view = self.downloads = DownloadsView(self._bridge)
@@ -327,6 +332,7 @@ class ModelsPage(QWidget):
         self._bridge.happened.connect(self._on_event)
         self._bridge.navigation.library_wanted.connect(self._show_model)
         self._bridge.navigation.verify_wanted.connect(self._verify)
+        self._bridge.navigation.import_wanted.connect(self._take_in)
         self._bridge.navigation.downloads_wanted.connect(lambda: self.show_tab(DOWNLOADS))
 
     def _on_event(self, event: Event) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QUrl, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.attached.types import (
+    OfferedByServer,
     OtherServer,
     OtherServersChanged,
     ServerDraft,
@@ -23,7 +24,9 @@ from kimi_desktop.backends.attached.words import (
     program_words,
     report_words,
 )
+from kimi_desktop.backends.types import ServerProgram
 from kimi_desktop.base.events import Event
+from kimi_desktop.base.hosts import is_loopback
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.ui.bridge import Bridge
@@ -32,7 +35,7 @@ from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
 from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
 from kimi_desktop.ui.widgets.chip import Chip, Verdict
 from kimi_desktop.ui.widgets.field import Field
-from kimi_desktop.ui.widgets.label import MEDIUM, Label, TextSize
+from kimi_desktop.ui.widgets.label import MEDIUM, ElidedLabel, Label, TextSize
 from kimi_desktop.ui.widgets.toggle import CheckBox
 
 T = TypeVar("T")
@@ -165,6 +168,11 @@ class ServerRow(QWidget):
         self.address = Label(size=TextSize.SMALL, tone="muted")
         self.state = Label(size=TextSize.SMALL, tone="muted", wrap=True)
         self.models = Label(size=TextSize.SMALL, wrap=True)
+        self.files: tuple[FileLine, ...] = ()
+        """Models whose files lie on this computer."""
+        self._files = QVBoxLayout()
+        self._files.setContentsMargins(0, 2, 0, 0)
+        self._files.setSpacing(4)
         self.problem = Label(size=TextSize.SMALL, tone="bad", wrap=True)
         self.use = Button(small=True)
         self.check = Button(small=True)
@@ -233,15 +241,40 @@ class ServerRow(QWidget):
 
     def _show_models(self, server: OtherServer) -> None:
         report = server.report
+        shown = report.models[:MOST_MODELS] if report is not None else ()
+        program = report.program if report is not None else ""
+        files = [model for model in shown if model.is_gguf] if is_here(server) else []
+        self._show_files(files)
         lines: list[str] = []
-        for model in report.models[:MOST_MODELS] if report is not None else ():
-            facts = model_words(model, language(), program=report.program if report else "")
-            lines.append(f"{model.id} · {facts}" if facts else model.id)
+        for model in shown:
+            if model not in files:
+                facts = model_words(model, language(), program=program)
+                lines.append(f"{model.id} · {facts}" if facts else model.id)
         more = len(report.models) - MOST_MODELS if report is not None else 0
         if more > 0:
             lines.append(self.tr("and {count} more").format(count=more))
         self.models.setText("\n".join(lines))
         self.models.setVisible(bool(lines))
+
+    def _show_files(self, models: list[OfferedByServer]) -> None:
+        if [line.model for line in self.files] == models:
+            for line in self.files:
+                line.retranslate()
+            return
+        for line in self.files:
+            self._files.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        self.files = tuple(FileLine(model) for model in models)
+        for line in self.files:
+            line.wanted.connect(self._use_file)
+            self._files.addWidget(line)
+
+    def _use_file(self, model: str) -> None:
+        """Take in the file that Ollama has: proven by its hash, linked, not copied."""
+        go = self._bridge.navigation
+        operation = self._bridge.services.imports.find_of_ollama(model)
+        self._bridge.watch(operation, go.import_model, go.report, owner=self)
 
     def _arrange(self) -> None:
         head = QHBoxLayout()
@@ -255,8 +288,12 @@ class ServerRow(QWidget):
         layout.setContentsMargins(*MARGINS)
         layout.setSpacing(2)
         layout.addLayout(head)
-        for widget in (self.address, self.state, self.models, self.problem, self.form):
-            layout.addWidget(widget)
+        layout.addWidget(self.address)
+        layout.addWidget(self.state)
+        layout.addLayout(self._files)
+        layout.addWidget(self.models)
+        layout.addWidget(self.problem)
+        layout.addWidget(self.form)
 
     def _use(self) -> None:
         """Its only model at once; of several the user chooses."""
@@ -313,6 +350,46 @@ class ServerRow(QWidget):
         self._busy = False
         self.retranslate()
         self._bridge.navigation.report(error)
+
+
+class FileLine(QWidget):
+    """A model of a program on this computer; ``wanted`` fires with its name."""
+
+    wanted = Signal(str)
+
+    def __init__(self, model: OfferedByServer) -> None:
+        super().__init__()
+        self.model = model
+        self._words = ElidedLabel(size=TextSize.SMALL)
+        self.use = Button(small=True, kind=ButtonKind.QUIET)
+        self.use.clicked.connect(lambda _checked: self.wanted.emit(self.model.id))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self._words, 1)
+        layout.addWidget(self.use)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Set the words."""
+        facts = model_words(self.model, language())
+        self._words.setText(f"{self.model.id} · {facts}" if facts else self.model.id)
+        self.use.setText(self.tr("Use the file"))
+        self.use.setToolTip(
+            self.tr("Into the library: proven by its hash and linked, nothing is copied")
+        )
+        spoken = self.tr("Use the file of {name}")
+        self.use.setAccessibleName(spoken.format(name=self.model.id))
+
+
+def is_here(server: OtherServer) -> bool:
+    """It is Ollama on this computer, whose files can be looked up."""
+    report = server.report
+    return (
+        report is not None
+        and report.program is ServerProgram.OLLAMA
+        and is_loopback(QUrl(server.entry.url).host())
+    )
 
 
 class ServerForm(QWidget):

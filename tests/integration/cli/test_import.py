@@ -82,3 +82,16 @@ def test_ctrl_c(paths: AppPaths, tmp_path: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert not (paths.default_models_folder / "imported").exists()
+
+
+def test_a_model_by_the_name_that_ollama_lists(
+    paths: AppPaths, tiny_kimi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ollama(tmp_path / "ollama", tiny_kimi.read_bytes())
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "ollama"))
+    done = run(paths, "import", "--ollama", "tiny")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (paths.default_models_folder / "ollama/tiny-latest/tiny-latest.gguf").is_file()
+    missing = run(paths, "import", "--ollama", "other:7b")
+    assert missing.returncode == 1
+    assert "other:7b" in missing.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.messages import Language, describe_error
-from kimi_desktop.downloads.imports.layouts import find_in_places, find_models
+from kimi_desktop.downloads.imports.layouts import find_in_places, find_models, find_of_ollama
 from kimi_desktop.downloads.imports.places import Place, usual_places
 from kimi_desktop.downloads.imports.types import FoundModel, Origin, Witness
 from tests.unit.downloads.imports.conftest import (
@@ -385,3 +385,30 @@ def test_places_that_are_one_folder(tmp_path: Path) -> None:
         Place(Origin.OLLAMA, tmp_path / "none"),
     ]
     assert [model.name for model in find_in_places(places)] == ["o/m"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "name"),
+    [
+        ("registry.ollama.ai/library/gemma3/270m", "gemma3:270m"),
+        ("registry.ollama.ai/library/gemma3/latest", "gemma3:latest"),
+        ("registry.ollama.ai/library/gemma3/latest", "gemma3"),
+        ("registry.ollama.ai/ada/mine/v1", "ada/mine:v1"),
+        ("hf.co/unsloth/Kimi-K2.6-GGUF/UD-Q2_K_XL", "hf.co/unsloth/Kimi-K2.6-GGUF:UD-Q2_K_XL"),
+        ("hf.co/unsloth/Kimi-K2.6-GGUF/ud-q2_k_xl", "hf.co/unsloth/Kimi-K2.6-GGUF:UD-Q2_K_XL"),
+        ("localhost/a/b/c", "localhost/a/b:c"),
+    ],
+)
+def test_the_file_behind_a_name_of_ollamas_list(tmp_path: Path, manifest: str, name: str) -> None:
+    digest = sha256(content("m"))
+    layers = [{"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}"}]
+    put(tmp_path / "blobs" / f"sha256-{digest}", content("m"))
+    put(tmp_path / "manifests" / manifest, json.dumps({"layers": layers}))
+    put(tmp_path / "manifests/registry.ollama.ai/library/zzz/270m", json.dumps({"layers": layers}))
+    places = [Place(Origin.HUGGINGFACE, tmp_path), Place(Origin.OLLAMA, tmp_path)]
+    found = find_of_ollama(name, places)
+    assert found.place == tmp_path / "manifests" / manifest
+    for other in ("270m", "other:270m", "x/gemma3:270m", "gemma3:1b"):
+        with pytest.raises(DownloadError) as caught:
+            find_of_ollama(other, places)
+        assert caught.value.code is ErrorCode.SERVER_NOT_IN_STORE
