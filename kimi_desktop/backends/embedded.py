@@ -129,6 +129,7 @@ def fill_params(params: Any, flags: argparse.Namespace, library: Any) -> None:  
         "jinja": "use_jinja",
         "chat_template": "chat_template",
         "reverse_prompt": "antiprompt",
+        "embedding": "embedding",
         "verbosity": "verbosity",
     }
     for key, attribute in plain.items():
@@ -186,6 +187,7 @@ def _fill_enums(params: Any, flags: argparse.Namespace, library: Any) -> None:  
         ("cache_type_v", "cache_type_v", library.ggml_type, "GGML_TYPE_"),
         ("load_mode", "load_mode", library.llama_load_mode, "LLAMA_LOAD_MODE_"),
         ("split_mode", "split_mode", library.llama_split_mode, "LLAMA_SPLIT_MODE_"),
+        ("pooling", "pooling_type", library.llama_pooling_type, "LLAMA_POOLING_TYPE_"),
         ("numa", "numa", library.ggml_numa_strategy, "GGML_NUMA_STRATEGY_"),
         (
             "reasoning_format",

@@ -17,6 +17,7 @@ LOAD_MODES = ("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")
 REASONING_FORMATS = ("none", "auto", "deepseek", "deepseek-legacy")
 SPLIT_MODES = ("none", "layer", "row", "tensor")
 SPEC_TYPES = ("none", "draft-simple", "draft-mtp", "ngram-simple", "ngram-mod")
+POOLINGS = ("none", "mean", "cls", "last", "rank")
 NUMA_MODES = ("distribute", "isolate", "numactl")
 
 CLOSED_ORIGIN = "http://closed.invalid"
@@ -188,6 +189,8 @@ FLAGS: tuple[Flag, ...] = (
         repeat=True,
     ),
     Flag(("-mm", "--mmproj"), "mmproj", "file that lets the model see images", "FILE"),
+    Flag(("--embedding", "--embeddings"), "embedding", "answer with embeddings, not with text"),
+    Flag(("--pooling",), "pooling", "how embeddings are joined", "TYPE", choices=POOLINGS),
     Flag(("--lora",), "lora", "file of an adapter", "FNAME"),
     Flag(("--spec-type",), "spec_type", "how tokens are guessed", "TYPE", choices=SPEC_TYPES),
     Flag(

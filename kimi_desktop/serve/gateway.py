@@ -1,12 +1,12 @@
 """The gateway: a process of its own between clients and the engine.
 
-``python -m kimi_desktop.serve.gateway``. It serves GET /v1/models, POST /v1/chat/completions,
-/v1/completions and /v1/embeddings, and GET /health, and nothing else; on 127.0.0.1, and on one
-address of the local network when the user chose one. What it must know comes in JSON lines through
-its stdin, a pipe that only the app holds, so that no key stands in an argument or in the
-environment: first ``{"port": n, "address": "" | "192.168.1.5", "clients": {name: key}}``, then, in
-any order, ``{"clients": ...}`` and ``{"target": {...} | null}``. When the pipe closes, because the
-app ends it or is gone in whatever way, the gateway ends.
+``python -m kimi_desktop.serve.gateway``. It serves GET /v1/models (and one of them by name), POST
+/v1/chat/completions, /v1/completions and /v1/embeddings, and GET /health, and nothing else; on
+127.0.0.1, and on one address of the local network when the user chose one. What it must know
+comes in JSON lines through its stdin, a pipe that only the app holds, so that no key stands in an
+argument or in the environment: first ``{"port": n, "address": "" | "192.168.1.5", "clients":
+{name: key}}``, then, in any order, ``{"clients": ...}`` and ``{"target": {...} | null}``. When the
+pipe closes, because the app ends it or is gone in whatever way, the gateway ends.
 
 Events go to stdout as JSON lines: ``{"event": "listening", "port": n}``, ``{"event": "failed",
 "reason": "port_taken" | "...", "detail": "...", "free_port": n}``, ``{"event": "requests",
@@ -30,6 +30,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, TextIO
+from urllib.parse import unquote
 
 import httpx
 
@@ -61,6 +62,8 @@ _ROUTES: Mapping[str, str] = {
     "/v1/completions": "POST",
     "/v1/embeddings": "POST",
 }
+_MODEL = "/v1/models/"
+"""Before the name of one model."""
 
 
 class Gateway(Handler):
@@ -75,7 +78,7 @@ class Gateway(Handler):
     def admit(self, head: Head) -> None:
         """Host and origin first, on every method; then the address; then the key."""
         self._door.check(head.header(b"host"), head.header(b"origin"))
-        method = _ROUTES.get(head.path)
+        method = "GET" if head.path.startswith(_MODEL) else _ROUTES.get(head.path)
         if method is None:
             raise RefusedError(404, "There is nothing at this address.", code="not_found")
         if head.method != method:
@@ -105,6 +108,8 @@ class Gateway(Handler):
             return Response(200 if ready else 503, word)
         if head.path == "/v1/models":
             return Response(200, self._relay.models())
+        if head.path.startswith(_MODEL):
+            return Response(200, self._relay.model(unquote(head.path.removeprefix(_MODEL))))
         call = self._checked(head.path, body)
         # A key that was revoked between the head and the body is as good as none.
         client = self._keys.client(head.header(b"authorization"))

@@ -206,6 +206,8 @@ def checked_completion(raw: bytes, *, model: str, max_tokens: int, fills_in: boo
     """
     asked = _object(raw)
     prompt = asked.get("prompt")
+    if isinstance(prompt, list) and len(prompt) == 1:
+        (prompt,) = prompt
     if not isinstance(prompt, str):
         raise RefusedError(400, "prompt: one text.")
     passed = _generation(asked, model, max_tokens, fills_in=fills_in)

@@ -71,10 +71,18 @@ class Relay:
 
     def models(self) -> bytes:
         """What /v1/models answers: the one model that is loaded, or none."""
-        data = []
-        if self.target is not None:
-            data = [{"id": self.target.model, "object": "model", "created": 0, "owned_by": "local"}]
+        data = [_shown(self.target.model)] if self.target is not None else []
         return json.dumps({"object": "list", "data": data}).encode()
+
+    def model(self, name: str) -> bytes:
+        """What /v1/models/NAME answers.
+
+        Raises:
+            RefusedError: 404, it is not the one that is loaded.
+        """
+        if self.target is None or name != self.target.model:
+            raise RefusedError(404, "This model is not loaded.", code="model_not_found")
+        return json.dumps(_shown(name)).encode()
 
     def post(self, path: str, body: bytes) -> AbstractAsyncContextManager[httpx.Response]:
         """Open a request to one of its addresses; leaving the context ends it in the engine too.
@@ -85,6 +93,10 @@ class Relay:
         if self._http is None or self.target is None:
             raise no_model()
         return _opened(self._http, path if self.target.is_ours else path.removeprefix("/v1"), body)
+
+
+def _shown(model: str) -> dict[str, Any]:
+    return {"id": model, "object": "model", "created": 0, "owned_by": "local"}
 
 
 def _client(target: Target) -> httpx.AsyncClient:

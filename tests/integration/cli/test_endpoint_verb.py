@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from kimi_desktop.server_keys import FILE_NAME
 from tests.support.attached_bench import NOWHERE, AttachedBench, attached_bench
 from tests.support.engine_programs import REPOSITORY
 from tests.support.openai_servers import ANSWER, KEY, OpenAiServer
+from tests.support.ports import free_port
 
 PATIENCE_S = 60
 
@@ -112,11 +112,6 @@ def test_unknown_names(bench: AttachedBench) -> None:
 
 
 # the whole program
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

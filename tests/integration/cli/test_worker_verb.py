@@ -17,6 +17,7 @@ import pytest
 
 from kimi_desktop.base.paths import AppPaths
 from tests.support.engine_bench import wait_until
+from tests.support.ports import free_port
 from tests.support.rpc_worker import ScriptedWorker, serving, write_program
 
 pytestmark = pytest.mark.skipif("sys.platform == 'win32'", reason="a script as a program")
@@ -61,11 +62,6 @@ def refused(paths: AppPaths, *words: str) -> str:
         _, told = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     return told
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

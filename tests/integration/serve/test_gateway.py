@@ -168,11 +168,14 @@ def test_a_streamed_answer(gateway: GatewayProcess, client: httpx.Client) -> Non
         assert upstream.calls[0].json["max_tokens"] == 2048
 
 
-def test_only_five_addresses_exist(gateway: GatewayProcess, client: httpx.Client) -> None:
+def test_only_six_addresses_exist(gateway: GatewayProcess, client: httpx.Client) -> None:
     with engine(gateway, upstreams.well_behaved) as upstream:
         assert client.get("/health").json() == {"status": "ok"}
         assert client.get("/v1/models").json()["data"][0]["id"] == "tiny"
-        for path in ("/", "/props", "/slots", "/metrics", "/v1", "/v1/models/tiny", "/tokenize"):
+        assert client.get("/v1/models/tiny").json()["id"] == "tiny"
+        assert client.post("/v1/models/tiny", json=HI).status_code == 405
+        assert client.get("/v1/models/other").status_code == 404
+        for path in ("/", "/props", "/slots", "/metrics", "/v1", "/v1/", "/tokenize"):
             assert client.get(path).status_code == 404
             assert client.post(path, json=HI).status_code == 404
         for path in ("/completion", "/v1/rerank", "/v1/audio/speech", "/v1/chat/completions/"):

@@ -37,6 +37,7 @@ from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus, Snip
 from tests.support import scripted_upstream as upstreams
 from tests.support.engine_programs import embedded_engine
 from tests.support.openai_servers import OpenAiServer
+from tests.support.ports import free_port
 
 WAIT_S = 30.0
 HI = {"messages": [{"role": "user", "content": "hi"}]}
@@ -112,12 +113,6 @@ def engine(bus: EventBus) -> Engine:
 @pytest.fixture
 def statuses(bus: EventBus) -> Statuses:
     return Statuses(bus)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
