@@ -293,8 +293,10 @@ def _clients(order: Mapping[str, Any]) -> list[Client]:
 
 
 def _on_unhandled(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    # anyio's Unix sockets: data came in the same turn of the loop as the cancellation.
-    if not isinstance(context.get("exception"), asyncio.InvalidStateError):
+    # anyio's Unix sockets: data came in the same turn of the loop as the cancellation; and the
+    # streams of Python 3.11: a connection was open at the end.
+    known = asyncio.InvalidStateError | asyncio.CancelledError
+    if not isinstance(context.get("exception"), known):
         log.error("%s", context.get("message"), exc_info=context.get("exception"))
 
 

@@ -111,7 +111,7 @@ def test_a_completion_passes_its_prompt_and_nothing_of_a_chat() -> None:
         "model": "tiny", "prompt": "Once", "max_tokens": 9, "echo": True, "stream": True
     }  # fmt: skip
     assert call.stream
-    for bad in ({}, {"prompt": ["a"]}, {"prompt": "a", "n": 2}, {"prompt": "a", "stream": 1}):
+    for bad in ({}, {"prompt": ["a", "b"]}, {"prompt": "a", "n": 2}, {"prompt": "a", "stream": 1}):
         raw = json.dumps(bad)
         assert status_of(checked_completion, raw.encode(), model="t", max_tokens=9) == 400
 
