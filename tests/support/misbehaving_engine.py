@@ -8,6 +8,7 @@ read a GGUF. Steps at the start and in an answer are objects with one key:
     {"signal": 9}        send itself that signal      {"ignore_term": true}
     {"child": true}      a grandchild that ignores SIGTERM, in a session of its own
     {"wait_for": "path"} until that file exists
+    {"flood": 100}       that many megabytes of log
     {"router_child": true}  ends when its stdin says so, and not before, like a real llama-server
     {"text": "..."}      a content delta              {"raw": "..."}      bytes, as they are
     {"status": 500, "body": "..."}                    {"drop": true}      close in the middle
@@ -129,6 +130,11 @@ async def _take(step: dict[str, Any]) -> None:
         case "router_child":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             threading.Thread(target=_obey_router, daemon=True).start()
+        case "flood":
+            line = ("flood " * 166)[:999] + "\n"
+            for _ in range(value):
+                sys.stderr.write(line * 1000)
+            sys.stderr.flush()
         case "wait_for":
             while not _exists(value):  # noqa: ASYNC110 - another process makes it
                 await asyncio.sleep(0.01)
