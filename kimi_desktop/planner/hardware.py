@@ -106,12 +106,18 @@ def hardware_table() -> HardwareTable:
     data = json.loads(asset("speed/hardware.json").read_text(encoding="utf-8"))
     types: dict[str, int] = data["memory_types"]
     width: int = data["channel_bytes"]
+    rates = [(re.compile(row["pattern"]), float(row["times"])) for row in data["integer_rates"]]
+
+    def integer_rate(name: str) -> float:
+        """GeForce cards halve FP16 sums in FP32, not the integers that llama.cpp multiplies."""
+        return next((times for pattern, times in rates if pattern.search(name)), 1.0)
+
     gpus = tuple(
         GpuRow(
             row["name"],
             row["memory_gb_s"] * GB,
             int(row["vram_gib"] * GIB),
-            row["tflops"] * 1e12,
+            row["tflops"] * 1e12 * integer_rate(row["name"]),
         )
         for row in data["gpus"]
     )

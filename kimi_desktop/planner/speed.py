@@ -27,6 +27,9 @@ from kimi_desktop.planner.speed_types import (
 )
 
 ROUND_TRIPS = 2
+TILE_TOKENS, UNIFIED_TILE_TOKENS = 128, 32
+MOST_PADDING = 7.0
+"""Smaller tiles are taken for the fewest tokens."""
 _SOFT_MIN = 4  # how sharply cores and memory limit each other; higher = the lesser of both
 
 
@@ -243,16 +246,22 @@ def _link_rate(link: LinkSpeed) -> float:
 
 
 def _batch_parts(setup: SpeedInput, factors: Factors, tokens: int) -> Iterable[Part]:
-    """One micro-batch. Weights are read once for all its tokens, at most the whole file."""
+    """One micro-batch. Weights are read once for all its tokens, at most the whole file.
+
+    GPUs work on tiles of tokens, which experts with few tokens do not fill. Measured on an H200 (7
+    layers of Kimi K2.6): 11,100 tok/s with 43 tokens per expert, 12,900 with 85.
+    """
     work, prompt, file = setup.work, setup.prompt, setup.file
     has_gpu = bool(setup.gpus)
     staged = has_gpu and prompt.staged_bytes > 0 and tokens >= prompt.staged_from_tokens
-    gpu_flops = tokens * work.gpu_flops
+    tile = UNIFIED_TILE_TOKENS if setup.is_unified else TILE_TOKENS
+    padding = min(tile / max(tokens * work.expert_share, 1e-9), MOST_PADDING)
+    gpu_flops = tokens * (work.gpu_flops + padding * work.gpu_expert_flops)
     yield from _disk_parts(setup, factors, tokens)
     yield from _fixed_parts(setup, factors)
     yield from link_parts(setup, factors, tokens)
     if staged or setup.is_unified:
-        gpu_flops += tokens * work.host_flops
+        gpu_flops += tokens * (work.host_flops + padding * work.host_expert_flops)
     elif work.host_bytes:
         on_host = max(file.file_bytes - file.gpu_bytes, 0) or tokens * work.host_bytes
         read = _host_part(setup, factors, min(tokens * work.host_bytes, on_host))

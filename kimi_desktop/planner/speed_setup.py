@@ -89,7 +89,7 @@ def speed_input(
     devices = layer_devices(geometry.n_layer, placement.n_gpu_layers, split)
     used = geometry.n_expert_used / geometry.n_expert if geometry.n_expert else 1.0
     sizes = dict.fromkeys((HOST, *range(len(split))), 0.0)
-    whole, flops = dict(sizes), dict(sizes)
+    whole, flops, routed_flops = dict(sizes), dict(sizes), dict(sizes)
     staged = routed = 0.0
     is_i_quant = False
     for load in _loads(shape.tensors, placement.overrides, geometry.n_layer):
@@ -103,6 +103,7 @@ def speed_input(
         whole[device] += load.bytes
         flops[device] += 2 * load.params * share
         if load.is_expert:
+            routed_flops[device] += 2 * load.params * share
             routed += load.bytes * share
             is_i_quant = is_i_quant or load.is_i_quant
         if device == HOST:
@@ -126,6 +127,9 @@ def speed_input(
             gpu_bytes=tuple(int(sizes[number]) for number in range(len(split))),
             host_flops=flops[HOST],
             gpu_flops=math.fsum(flops[number] for number in range(len(split))),
+            host_expert_flops=routed_flops[HOST],
+            gpu_expert_flops=math.fsum(routed_flops[number] for number in range(len(split))),
+            expert_share=used,
             n_layer=geometry.n_layer_main,
             n_layer_recurrent=sum(kind is LayerKind.RECURRENT for kind in geometry.layers),
             activation_bytes=4 * geometry.n_embd,
@@ -197,6 +201,8 @@ class ForecastRule:
         self._is_unified = shares_memory(machine)
         self._links: dict[tuple[bool, ...], float] = {}
         geometry = shape.geometry
+        used = geometry.n_expert_used / geometry.n_expert if geometry.n_expert else 1.0
+        self._expert_share = used
         self._activation, self._logits = 4 * geometry.n_embd, 4 * geometry.n_vocab
         self._n_layer = geometry.n_layer_main
         self._recurrent = sum(kind is LayerKind.RECURRENT for kind in geometry.layers)
@@ -231,17 +237,19 @@ class ForecastRule:
             reads: what a token reads.
         """
         host_bytes = all_bytes = 0
-        host_flops = all_flops = 0.0
+        host_flops = all_flops = host_routed = all_routed = 0.0
         for index, layer in enumerate(self._weights):
             on_host = devices[index] == HOST
             all_bytes += layer.dense_bytes + layer.expert_bytes
             all_flops += layer.dense_flops + layer.expert_flops
+            all_routed += layer.expert_flops
             if on_host:
                 host_bytes += layer.dense_bytes
                 host_flops += layer.dense_flops
             if on_host or index in experts_in_ram:
                 host_bytes += layer.expert_bytes
                 host_flops += layer.expert_flops
+                host_routed += layer.expert_flops
         is_unified = self._is_unified and not gpus and placement.n_gpu_layers != 0
         used = (shared_gpu_speed(self._machine),) if is_unified else tuple(
             self._gpus[number] for number in gpus)  # fmt: skip
@@ -250,6 +258,9 @@ class ForecastRule:
             gpu_bytes=tuple(int(reads.gpu_bytes[number]) for number in gpus),
             host_flops=host_flops,
             gpu_flops=all_flops - host_flops,
+            host_expert_flops=host_routed,
+            gpu_expert_flops=all_routed - host_routed,
+            expert_share=self._expert_share,
             n_layer=self._n_layer,
             n_layer_recurrent=self._recurrent,
             activation_bytes=self._activation,

@@ -110,6 +110,11 @@ class TokenWork:
     """What one token carries from device to device."""
     logits_bytes: int = 0
     """What the last device gives back for one token."""
+    host_expert_flops: float = 0.0
+    """Of ``host_flops``, on routed experts."""
+    gpu_expert_flops: float = 0.0
+    expert_share: float = 1.0
+    """Experts used per token, of all."""
 
 
 @dataclass(frozen=True, slots=True)

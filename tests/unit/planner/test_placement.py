@@ -305,7 +305,7 @@ def test_memory_that_is_shared_is_not_counted_twice(place: str) -> None:
     assert "-dev" not in flags
     assert flags[flags.index("-ngl") + 1] == "28"
     speed = forecast_speed(plan_input(model, small, site))
-    assert speed.prefill_tps.likely > 1000
+    assert speed.prefill_tps.likely > 400  # the processors alone read 150
     without = find_plan(model, site, Wishes(uses_gpus=False))
     slow = forecast_speed(plan_input(model, without, site))
     assert slow.prefill_tps.likely < speed.prefill_tps.likely / 3

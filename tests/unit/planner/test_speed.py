@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kimi_desktop.planner.hardware import hardware_table
 from kimi_desktop.planner.memory import forecast, shape_of
 from kimi_desktop.planner.placement import find_plan
 from kimi_desktop.planner.plan_types import TokenReads, Wishes
@@ -405,3 +406,44 @@ def test_measurements_of_the_machine_are_used() -> None:
     found = real_machine(disks=(real_disk(), quick))
     kept = speed_input(shape, placement, found, forecast(shape, placement, found))
     assert kept.file.disk_bytes_per_s == 7.0 * GB
+
+
+# prompts that GPUs read alone
+
+
+def slices_of_kimi() -> TokenWork:
+    """Seven of 61 layers of Kimi K2.6, one of them dense, as they were measured on an H200."""
+    routed = 6 * 8 * 3 * 7168 * 2048
+    other = 7 * 101e6 + 3 * 7168 * 18432 + 6 * 3 * 7168 * 2048 + 163_840 * 7168
+    return TokenWork(
+        gpu_bytes=(3_000_000_000,),
+        gpu_flops=2 * (routed + other),
+        gpu_expert_flops=2.0 * routed,
+        expert_share=8 / 384,
+        n_layer=7,
+    )
+
+
+@pytest.mark.parametrize(("ubatch", "measured"), [(2048, 11_100), (4096, 12_900)])
+def test_experts_with_few_tokens_do_not_fill_a_gpu(ubatch: int, measured: int) -> None:
+    h200 = hardware_table().gpu("NVIDIA H200")
+    assert h200 is not None
+    gpu = GpuSpeed(h200.memory_bytes_per_s, flops=h200.flops)
+    size = 57 * 2**30
+    setup = SpeedInput(
+        HostSpeed(), (gpu,), slices_of_kimi(), PromptWork(ubatch), FileWork(size, gpu_bytes=size)
+    )
+    found = forecast_speed(setup, ubatch).prefill_tps
+    assert found.low <= measured <= found.high
+    assert measured / 1.6 <= found.likely <= 1.6 * measured
+
+
+def test_geforce_cards_multiply_integers_faster_than_their_data_sheet_says() -> None:
+    table = hardware_table()
+    for name, tflops in (("RTX 3090", 71), ("RTX 4090", 165)):
+        row = table.gpu(f"NVIDIA GeForce {name}")
+        assert row is not None
+        assert row.flops == 3e12 * tflops
+    other = table.gpu("NVIDIA RTX A6000")
+    assert other is not None
+    assert other.flops == 155e12
