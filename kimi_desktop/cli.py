@@ -153,6 +153,21 @@ def _add_machines(
         "--port", type=_port, default=WORKER_PORT, metavar="P", help=say("worker.port")
     )
     worker.add_argument("--device", default="", metavar="A,B", help=say("worker.device"))
+    nodes = verb("nodes", _nodes)
+    nodes.add_argument("model", metavar="MODEL", help=say("plan.model"))
+    nodes.add_argument("nodes", nargs="+", metavar="ADDRESS[=NAME]", help=say("nodes.nodes"))
+    nodes.add_argument("--check", action="store_true", help=say("nodes.check"))
+    way = nodes.add_mutually_exclusive_group()
+    way.add_argument("--run", action="store_true", help=say("nodes.run"), dest="runs")
+    way.add_argument("--ray", action="store_true", help=say("nodes.ray"))
+    nodes.add_argument("--machine", type=Path, metavar="FILE", help=say("plan.machine"))
+    nodes.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
+    nodes.add_argument("--users", type=int, default=1, metavar="N", help=say("plan.users"))
+    nodes.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
+    nodes.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
+    nodes.add_argument("--vllm", default="vllm", metavar="PROGRAM", help=say("nodes.vllm"))
+    nodes.add_argument("--port", type=_port, default=8000, metavar="P", help=say("nodes.port"))
+    nodes.add_argument("--trust-remote-code", action="store_true", help=say("nodes.trust"))
     workers = verb("workers", _workers)
     workers.add_argument(
         "action",
@@ -593,6 +608,42 @@ def _worker(options: argparse.Namespace, paths: AppPaths, language: Language) ->
     )
     binary = SettingsStore(paths.settings_file).settings.engine.llama_server
     return run_worker(paths, wishes, binary, language, json_output=options.json)
+
+
+def _nodes(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.backends.nodes.types import parse_nodes  # noqa: PLC0415
+    from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
+    from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
+    from kimi_desktop.machine.probe import look  # noqa: PLC0415
+    from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
+    from kimi_desktop.nodes_verb import NodesOptions, serve_on_nodes  # noqa: PLC0415
+    from kimi_desktop.planner.vllm_nodes import Launcher  # noqa: PLC0415
+    from kimi_desktop.planner.vllm_search import check_wishes  # noqa: PLC0415
+    from kimi_desktop.planner.vllm_types import ServerWishes, Split  # noqa: PLC0415
+    from kimi_desktop.serving_plan import find_served  # noqa: PLC0415
+
+    nodes = parse_nodes(options.nodes)
+    fixed = options.tp is not None or options.pp is not None
+    split = Split(options.tp or 1, options.pp or 1) if fixed else None
+    wishes = ServerWishes(context=options.ctx, users=options.users, split=split)
+    check_wishes(wishes, tensor=options.tp, pipeline=options.pp)
+    machine = (
+        read_machine_file(options.machine)
+        if options.machine
+        else look([paths.default_models_folder, *_added_folders(paths)], GpuReader())
+    )
+    target = find_served(options.model, shipped_catalogue(), _remote_models(paths))
+    wanted = NodesOptions(
+        nodes,
+        wishes,
+        Launcher.RAY if options.ray else Launcher.PROCESSES,
+        options.vllm,
+        options.port,
+        options.check,
+        options.runs,
+        options.trust_remote_code,
+    )
+    return serve_on_nodes(paths, target, machine, wanted, language, json_output=options.json)
 
 
 def _workers(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:

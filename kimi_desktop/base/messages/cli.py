@@ -255,6 +255,35 @@ TEXTS: dict[str, Text] = {
         "the processor)",
         "出借的设备，用 llama.cpp 的名称：CUDA0,CUDA1 或 CPU（默认：所有 GPU；没有则为处理器）",
     ),
+    "cli.nodes": Text(
+        "one model on several machines with vLLM: the command of each, check, start, end",
+        "用 vLLM 在多台机器上运行一个模型：各机命令、检查、启动、结束",
+    ),
+    "cli.nodes.nodes": Text(
+        "address of a machine in the private network, the first one answers requests; with =NAME "
+        "what ssh knows it as",
+        "机器在私有网络中的地址，第一台响应请求；可加 =名称，即 ssh 所知的名称",
+    ),
+    "cli.nodes.check": Text(
+        "ask every machine over ssh: reached, same vLLM, same GPUs, model there",
+        "通过 ssh 询问每台机器：可达、vLLM 与 GPU 相同、模型存在",
+    ),
+    "cli.nodes.run": Text(
+        "check, start on all machines over ssh, and end all with Ctrl+C",
+        "检查后通过 ssh 在所有机器上启动，按 Ctrl+C 全部结束",
+    ),
+    "cli.nodes.ray": Text("the commands for Ray instead", "改为给出 Ray 的命令"),
+    "cli.nodes.vllm": Text(
+        "vLLM’s program, the same on every machine (default: vllm on PATH)",
+        "vLLM 程序，每台机器相同（默认：PATH 中的 vllm）",
+    ),
+    "cli.nodes.port": Text(
+        "the port on 127.0.0.1 (default: 8000)", "127.0.0.1 上的端口（默认：8000）"
+    ),
+    "cli.nodes.trust": Text(
+        "let the model’s repository run its own code on every machine",
+        "允许模型仓库在每台机器上运行其自带代码",
+    ),
     "cli.workers": Text(
         "other machines that lend llama.cpp their devices: list, add, check, remove",
         "向 llama.cpp 出借设备的其他机器：列出、添加、检查、移除",

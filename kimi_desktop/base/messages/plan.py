@@ -22,6 +22,14 @@ TEXTS: dict[str, Text] = {
         "Leave it out, or choose the other engine with --engine.",
         "请去掉该选项，或用 --engine 选择另一种引擎。",
     ),
+    "plan.nodes": Text(
+        "{gpus} GPUs cannot be dealt out to {nodes} machines in equal parts.",
+        "{gpus} 个 GPU 无法平均分配到 {nodes} 台机器。",
+    ),
+    "plan.nodes.next": Text(
+        "Choose tensor and pipeline sizes whose product is a multiple of the number of machines.",
+        "请选择张量并行与流水线并行的大小，使其乘积为机器数量的整数倍。",
+    ),
     "plan.too_many_layers": Text(
         "{name} {value} is more than there is: this model has {most}.",
         "{name} 为 {value}，超出了实际数量：该模型只有 {most} 层。",

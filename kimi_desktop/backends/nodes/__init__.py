@@ -1,0 +1,1 @@
+"""vLLM over several machines: asked, started and ended over the system's ssh."""
