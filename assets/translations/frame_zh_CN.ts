@@ -823,8 +823,8 @@
         <translation>正在规划…</translation>
     </message>
     <message>
-        <source>vLLM was not found. Point at a Python that has it: Settings, Engine.</source>
-        <translation>未找到 vLLM。请在“设置 - 引擎”中指定装有它的 Python。</translation>
+        <source>vLLM was not found. Install it, or name a Python: Settings, Engine.</source>
+        <translation>未找到 vLLM。请在“设置 - 引擎”中安装，或指定装有它的 Python。</translation>
     </message>
     <message>
         <source>No forecast</source>

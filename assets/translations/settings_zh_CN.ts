@@ -257,6 +257,29 @@
     </message>
 </context>
 <context>
+    <name>InstalledRow</name>
+    <message>
+        <source>In use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>使用</translation>
+    </message>
+    <message>
+        <source>Use {build}</source>
+        <translation>使用 {build}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Remove {build}</source>
+        <translation>删除 {build}</translation>
+    </message>
+</context>
+<context>
     <name>ProgramRow</name>
     <message>
         <source>Choose…</source>
@@ -532,6 +555,41 @@
     <message>
         <source>Make a token at {page}</source>
         <translation>在 {page} 创建令牌</translation>
+    </message>
+</context>
+<context>
+    <name>VllmInstalls</name>
+    <message>
+        <source>Install vLLM</source>
+        <translation>安装 vLLM</translation>
+    </message>
+    <message>
+        <source>Kind of build</source>
+        <translation>版本类型</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>Install</source>
+        <translation>安装</translation>
+    </message>
+    <message>
+        <source>{name} is here.</source>
+        <translation>{name} 已安装。</translation>
+    </message>
+    <message>
+        <source>{name} in an environment of its own · {fetched} to fetch, about {kept} on disk · licence {licence}</source>
+        <translation>{name}，安装到独立环境 · 下载 {fetched}，占用磁盘约 {kept} · 许可证 {licence}</translation>
+    </message>
+    <message>
+        <source>{build} is used when the engine is started the next time.</source>
+        <translation>下次启动引擎时使用 {build}。</translation>
+    </message>
+    <message>
+        <source>Used when the engine is started the next time.</source>
+        <translation>下次启动引擎时使用。</translation>
     </message>
 </context>
 <context>

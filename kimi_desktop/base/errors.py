@@ -221,6 +221,15 @@ class ErrorCode(StrEnum):
     BUILD_UNKNOWN = "builds.unknown"
     BUILD_IN_USE = "builds.in_use"
 
+    # engines installed into environments of their own
+    INSTALL_NO_PYTHON = "installs.no_python"
+    INSTALL_NO_VENV = "installs.no_venv"
+    INSTALL_NO_NETWORK = "installs.no_network"
+    INSTALL_NO_WHEEL = "installs.no_wheel"
+    INSTALL_NO_TORCH = "installs.no_torch"
+    INSTALL_BAD_HASH = "installs.bad_hash"
+    INSTALL_FAILED = "installs.failed"
+
     # servers that somebody else runs
     SERVER_BAD_NAME = "attached.bad_name"
     SERVER_BAD_ADDRESS = "attached.bad_address"

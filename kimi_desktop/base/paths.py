@@ -87,6 +87,11 @@ class AppPaths:
         return self.data / "engines" / "llama.cpp"
 
     @property
+    def vllm_folder(self) -> Path:
+        """Environments that vLLM was installed into."""
+        return self.data / "engines" / "vllm"
+
+    @property
     def default_models_folder(self) -> Path:
         """Where models go until the user chooses another folder."""
         return self.data / "models"

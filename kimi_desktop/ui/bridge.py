@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from shiboken6 import isValid
 
 from kimi_desktop.backends.attached.types import OtherServer, ServerDraft
+from kimi_desktop.backends.install.types import InstalledEngine, InstallOffer, Installs
 from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import ServerOffer
@@ -214,6 +215,22 @@ class EngineBuildService(Protocol):
 
     def remove(self, build_id: str) -> Operation[None]:
         """Delete one; fails with BUILD_IN_USE while the engine runs it."""
+
+
+class EngineInstallService(Protocol):
+    """vLLM in environments of its own. Publishes InstallProgressed and InstallsChanged."""
+
+    def look(self) -> Operation[Installs]:
+        """What fits this computer and what is here; asks no network."""
+
+    def install(self, offer: InstallOffer) -> Operation[InstalledEngine]:
+        """Make the environment, fill it, try it, use it; cancelled, it keeps what came."""
+
+    def use(self, install_id: str) -> Operation[None]:
+        """Start vLLM from this environment from now on."""
+
+    def remove(self, install_id: str) -> Operation[None]:
+        """Delete it, whole or begun; fails with BUILD_IN_USE while the engine runs it."""
 
 
 class WorkerService(Protocol):
@@ -740,6 +757,10 @@ class Services(Protocol):
     @property
     def builds(self) -> EngineBuildService:
         """Official builds of the engine."""
+
+    @property
+    def installs(self) -> EngineInstallService:
+        """Server engines in environments of their own."""
 
     @property
     def workers(self) -> WorkerService:

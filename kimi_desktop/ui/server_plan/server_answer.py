@@ -99,7 +99,7 @@ class ServerAnswer(QWidget):
         if planning.engine_error is not None:
             text = " ".join(describe_error(planning.engine_error, language()))
         elif planning.model is not None and not planning.build:
-            text = self.tr("vLLM was not found. Point at a Python that has it: Settings, Engine.")
+            text = self.tr("vLLM was not found. Install it, or name a Python: Settings, Engine.")
         _set(self.engine, text)
 
     def _show_verdict(self) -> None:

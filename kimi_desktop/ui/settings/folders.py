@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
+from kimi_desktop.backends.install.types import InstallsChanged
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import Settings
@@ -17,6 +18,7 @@ from kimi_desktop.downloads.engine_builds.types import BuildsChanged
 from kimi_desktop.models.types import LibraryChanged
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
+from kimi_desktop.ui.settings.vllm_installs import VllmInstalls
 from kimi_desktop.ui.widgets.button import Button, IconButton
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import MEDIUM, ElidedLabel, Label, TextSize
@@ -171,10 +173,11 @@ class EngineCard(SettingsCard):
         self._bridge = bridge
         self.llama = ProgramRow(bridge, "llama_server")
         self.vllm = ProgramRow(bridge, "vllm_python")
+        self.installs = VllmInstalls(bridge)
         self.first_question = Switch()
         self.first_question.clicked.connect(self._on_first_question)
         self._question_row = SettingRow(self.first_question)
-        self.show_rows((self.llama, self.vllm, self._question_row))
+        self.show_rows((self.llama, self.vllm, self.installs, self._question_row))
         bridge.happened.connect(self._on_event)
         self.retranslate()
 
@@ -222,7 +225,7 @@ class EngineCard(SettingsCard):
         )
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, SettingsChanged | BuildsChanged):
+        if isinstance(event, SettingsChanged | BuildsChanged | InstallsChanged):
             self.llama.show_path()
             self.vllm.show_path()
             self._show_question()

