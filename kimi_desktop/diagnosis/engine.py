@@ -2,11 +2,13 @@
 
 Every rule that holds speaks for its cause with its own certainty. A rule may rule other causes out
 (a clear refusal before a crash). Among equals the one whose line comes first wins: what follows a
-first error is mostly its echo.
+first error is mostly its echo. A cause out of its time is less sure (``priors.toml``), and a first
+cause with a near rival is likely, not proven.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,13 +35,18 @@ def diagnose(evidence: Evidence, book: RuleBook | None = None) -> Diagnosis:
     book = book or shipped_rules()
     log = LogText(evidence.log, book.decoys)
     facts = facts_of(evidence, log)
+    priors = book.priors_under(facts)
     best: dict[str, tuple[Rule, int | None, Pattern | None]] = {}
     out: set[str] = set()
     for rule in book.rules:
         found = rule.match(log, facts)
         if found is None:
             continue
-        out |= rule.over - {rule.cause}
+        doubt = math.prod(prior.times for prior in priors if prior.speaks_of(rule))
+        if doubt == 1:
+            out |= rule.over - {rule.cause}
+        else:
+            rule = replace(rule, sure=round(rule.sure * doubt, 2))  # noqa: PLW2901
         known = best.get(rule.cause)
         if known is None or _weight(rule, found[0]) > _weight(known[0], known[1]):
             best[rule.cause] = (rule, *found)

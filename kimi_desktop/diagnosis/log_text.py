@@ -69,6 +69,7 @@ class LogText:
         self._lower = "\n".join(lowered)
         lengths = (len(line) + 1 for line in lowered)
         self._starts = list(accumulate(chain((0,), lengths)))[:-1]
+        self._first: dict[str, int] = {}
         self._tried: dict[tuple[Pattern, str], bool] = {}
         self._side: dict[re.Pattern[str], bool] = {}
         self.decoys = frozenset(n for decoy in decoys for n in self._matches(decoy))
@@ -125,13 +126,15 @@ class LogText:
             last = number
 
     def _holding(self, literal: str) -> Iterator[int]:
-        at = 0
-        while (at := self._lower.find(literal, at)) >= 0:
+        if literal not in self._first:  # many patterns share their literals, most are nowhere
+            self._first[literal] = self._lower.find(literal)
+        at = self._first[literal]
+        while at >= 0:
             number = bisect_right(self._starts, at) - 1
             yield number
             if number + 1 == len(self._starts):
                 return
-            at = self._starts[number + 1]
+            at = self._lower.find(literal, self._starts[number + 1])
 
     def _holds(self, pattern: Pattern, line: str) -> bool:
         key = (pattern, line)

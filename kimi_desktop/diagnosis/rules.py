@@ -25,6 +25,7 @@ from kimi_desktop.diagnosis.types import Fix
 
 FAMILIES = ("start", "gpu", "files", "memory", "process", "serving", "speed", "quality")
 DECOYS = "decoys"
+PRIORS = "priors"
 _KEYS = frozenset(
     {"cause", "sure", "log", "never", "also", "absent", "when", "info", "over", "source", "fix"}
 )
@@ -76,11 +77,32 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Prior:
+    """Causes that seldom happen under some conditions, and how much less sure that makes them."""
+
+    families: frozenset[str]
+    causes: frozenset[str]
+    but: frozenset[str]
+    when: tuple[Condition, ...]
+    times: float
+
+    def speaks_of(self, rule: Rule) -> bool:
+        """Whether the rule's cause is one of them."""
+        named = rule.family in self.families or rule.cause in self.causes
+        return named and rule.cause not in self.but
+
+
+@dataclass(frozen=True, slots=True)
 class RuleBook:
-    """All rules and the decoys."""
+    """All rules, the decoys, and what is unlikely when."""
 
     rules: tuple[Rule, ...]
     decoys: tuple[Pattern, ...]
+    priors: tuple[Prior, ...] = ()
+
+    def priors_under(self, facts: Mapping[str, Any]) -> tuple[Prior, ...]:
+        """Those whose conditions hold."""
+        return tuple(prior for prior in self.priors if all(holds(facts) for holds in prior.when))
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -115,7 +137,26 @@ def read_rules(folder: Path) -> RuleBook:
             decoys.append(pattern(raw["line"]))
         except (KeyError, PatternError) as error:
             raise RuleError(f"{DECOYS}.toml: {error}") from error
-    return RuleBook(tuple(rules), tuple(decoys))
+    file = folder / f"{PRIORS}.toml"
+    raw_priors = _read(file).get("priors", []) if file.exists() else []
+    priors = tuple(_prior(raw, f"{PRIORS}.toml #{n}") for n, raw in enumerate(raw_priors, 1))
+    return RuleBook(tuple(rules), tuple(decoys), priors)
+
+
+def _prior(raw: Mapping[str, Any], name: str) -> Prior:
+    try:
+        times = float(raw["times"])
+        if not 0 < times < 1 or not raw["why"] or not raw["when"]:
+            raise RuleError(f"{name}: times, why or when")
+        return Prior(
+            families=frozenset(raw.get("families", ())),
+            causes=frozenset(raw.get("causes", ())),
+            but=frozenset(raw.get("but", ())),
+            when=tuple(condition(text) for text in raw["when"]),
+            times=times,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise RuleError(f"{name}: {error}") from error
 
 
 def _read(file: Path) -> Mapping[str, Any]:

@@ -180,3 +180,55 @@ def test_the_word_of_a_dead_engine_is_no_cause() -> None:
         "(EngineCore pid=9) ERROR EngineCore encountered a fatal error."
     )
     assert cause_of(log, engine="vllm", phase="serve") == "killed_from_outside"
+
+
+def test_a_status_is_read_wherever_the_log_tells_it() -> None:
+    log = "OSError: [WinError -1073741795] Windows Error 0xc000001d\nFailed to execute script"
+    found = cause_of(log, phase="load", exit=EngineExit(code=1))
+    assert found == "cpu_instruction_unsupported"
+
+
+@pytest.mark.parametrize(
+    ("log", "cause"),
+    [
+        ("error: 拒绝访问。", "permission_denied"),
+        ("OSError: [WinError 1455] 页面文件太小,无法完成操作。", "ram_oom_weights"),
+        ("error: 通常每个套接字地址(协议/网络地址/端口)只允许使用一次。", "port_in_use"),
+        ("ImportError: DLL load failed: 找不到指定的模块。", "shared_library_missing"),
+        (
+            "error loading model: MapViewOfFile failed: No hay suficientes recursos",
+            "ram_oom_weights",
+        ),
+    ],
+)
+def test_the_systems_messages_may_be_in_another_language(log: str, cause: str) -> None:
+    assert cause_of(log, phase="load", exit=EngineExit(code=1)) == cause
+
+
+def test_a_cause_with_a_near_rival_is_likely_and_not_proven() -> None:
+    log = "graph_compute: command buffer 1 failed with status 5\nerror: Insufficient Memory (0)"
+    one = "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus."
+    alone = diagnose(Evidence(log=one, phase="generate")).findings
+    assert alone[0].confidence >= 0.8
+    two = diagnose(Evidence(log=f"{one}\nCUDA error: out of memory", phase="generate")).findings
+    assert {found.cause for found in two} >= {"gpu_lost_or_faulty", "vram_oom_at_runtime"}
+    assert (two[0].cause, two[0].confidence < 0.8) == ("gpu_lost_or_faulty", True)
+    metal = diagnose(Evidence(log=log, phase="generate")).findings
+    assert (metal[0].cause, metal[0].confidence < 0.8) == ("vram_oom_at_runtime", True)
+
+
+def test_a_cause_out_of_its_time_is_less_sure() -> None:
+    """Files are read while the model loads: later, the same words are mostly something else."""
+    log = "RuntimeError: The size of tensor a (128) must match the size of tensor b (64)"
+    early = diagnose(Evidence(log=log, phase="load", exit=EngineExit(code=1))).cause
+    late = diagnose(Evidence(log=log, phase="serve", exit=EngineExit(code=1))).cause
+    assert early is not None
+    assert late is not None
+    assert (early.cause, early.confidence >= 0.8) == ("model_metadata_mismatch", True)
+    assert (late.cause, late.confidence < 0.8) == ("engine_bug_crash", True)
+
+
+def test_an_exception_that_nobody_caught_is_a_crash_of_the_engine() -> None:
+    log = "Traceback (most recent call last):\nIndexError: list index out of range"
+    assert cause_of(log, phase="serve", exit=EngineExit(code=1)) == "engine_bug_crash"
+    assert cause_of(log, phase="serve", exit=EngineExit(is_alive=True)) is None

@@ -144,6 +144,17 @@ def test_a_broken_decoy_is_named(tmp_path: Path) -> None:
         read_rules(folder)
 
 
+def test_a_broken_prior_is_named(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, GOOD)
+    prior = "[[priors]]\nfamilies = ['files']\nwhen = ['phase == serve']\nwhy = 'x'\ntimes = {}\n"
+    (folder / "priors.toml").write_text(prior.format(0.5), encoding="utf-8")
+    assert len(read_rules(folder).priors) == 1
+    for broken in (prior.format(2), prior.format("'x'"), prior.format(0.5).replace("why", "wy")):
+        (folder / "priors.toml").write_text(broken, encoding="utf-8")
+        with pytest.raises(RuleError, match=r"priors\.toml #1"):
+            read_rules(folder)
+
+
 def test_every_shipped_rule_names_where_it_was_seen() -> None:
     assert len(shipped_rules().rules) > 200
     text = "".join((asset("diagnosis") / f"{name}.toml").read_text("utf-8") for name in FAMILIES)
