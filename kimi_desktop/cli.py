@@ -133,6 +133,7 @@ def _parser(language: Language) -> argparse.ArgumentParser:
     serve.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
     serve.add_argument("--port", type=_port, metavar="N", help=say("serve.port"))
     serve.add_argument("--lan", nargs="?", const="", metavar="ADDRESS", help=say("serve.lan"))
+    serve.add_argument("--tls", action=argparse.BooleanOptionalAction, help=say("serve.tls"))
     serve.add_argument("--local", action="store_true", help=say("serve.local"))
     serve.add_argument(
         "--profile", choices=[profile.value for profile in Profile], help=say("plan.profile")
@@ -590,6 +591,7 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
     wishes = ServeOptions(
         port=options.port,
         address=address,
+        encrypted=options.tls,
         profile=Profile(options.profile) if options.profile else None,
         context=options.ctx,
         endpoint=options.endpoint,
@@ -675,6 +677,8 @@ def _write_unit(options: argparse.Namespace, address: str | None, language: Lang
         words += [flag, str(value)] if value is not None else []
     if address is not None:
         words += ["--lan", address] if address else ["--local"]
+    if options.tls is not None:
+        words.append("--tls" if options.tls else "--no-tls")
     file = write_unit(words)
     if options.json:
         sys.stdout.write(json.dumps({"unit": str(file), "command": words}) + "\n")

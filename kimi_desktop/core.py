@@ -288,7 +288,7 @@ class Core:
         )
         self._read_back_of: float | None = None
         """When the engine was started whose log was read back last."""
-        self.serve = ServeService(self.io, self.bus, self.store, self.engine)
+        self.serve = ServeService(self.io, self.bus, self.store, self.engine, folder=paths.config)
         self.watcher = Watcher(
             self.io,
             self.bus,

@@ -36,6 +36,7 @@ from kimi_desktop.monitor.experiment_types import (
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.plan_types import Profile
 from kimi_desktop.serve.network import lan_addresses
+from kimi_desktop.serve.types import ServeStatus
 
 POLL_S = 0.2
 
@@ -131,6 +132,7 @@ class ServeOptions:
     port: int | None = None
     address: str | None = None
     """Of this machine in a local network; "" = this machine only."""
+    encrypted: bool | None = None
     profile: Profile | None = None
     context: int | None = None
     endpoint: str | None = None
@@ -167,18 +169,32 @@ def serve(
         status = start().result()
         output.ready(title, status.engine_name)
         if json_output:
-            line = {"event": "serving", "url": serving.url, "key": serving.api_key}
+            line = {
+                "event": "serving",
+                "url": serving.url,
+                "key": serving.api_key,
+                "certificate": str(serving.certificate) if serving.certificate else None,
+                "fingerprint": serving.fingerprint or None,
+            }
             sys.stdout.write(json.dumps(line) + "\n")
         else:
             for text in (
                 message("cli.serve.ready", language, model=title, url=serving.url),
                 message("cli.serve.key", language, api_key=serving.api_key),
+                *_certificate_lines(serving, language),
                 message("cli.serve.end", language),
             ):
                 sys.stdout.write(text + "\n")
         sys.stdout.flush()
         _hold(core, output, remarks)
     return 0
+
+
+def _certificate_lines(serving: ServeStatus, language: Language) -> list[str]:
+    if serving.certificate is None:
+        return []
+    facts = {"path": str(serving.certificate), "fingerprint": serving.fingerprint}
+    return [message("cli.serve.certificate", language, **facts)]
 
 
 def _remember(core: Core, options: ServeOptions) -> None:
@@ -188,6 +204,7 @@ def _remember(core: Core, options: ServeOptions) -> None:
         before,
         port=before.port if options.port is None else options.port,
         address=before.address if options.address is None else options.address,
+        encrypted=before.encrypted if options.encrypted is None else options.encrypted,
     )
     if chosen != before:
         core.store.update(lambda s: dataclasses.replace(s, serve=chosen))

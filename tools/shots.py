@@ -522,6 +522,18 @@ def shoot_servers(studio: Studio, look: Look) -> None:
             studio.take(window, name, look)
 
 
+def shoot_network(studio: Studio, look: Look) -> None:
+    """Serve, in the local network and encrypted."""
+    if not studio.wants("serve-network"):
+        return
+    services = lived_in(studio.home(), zh=look.chinese)
+    services.serve.set_address("192.168.1.20")
+    services.serve.switch_on()
+    services.serve.set_encrypted(encrypted=True)
+    with studio.window(services, look, "serve") as (window, _bridge):
+        studio.take(window, "serve-network", look)
+
+
 def _eight_gpus() -> Machine:
     """A server with unequal cards, one of them too small to help."""
     box = scripted_data.two_gpu_box()
@@ -745,6 +757,7 @@ def main(wanted: list[str]) -> int:
         shoot_served(studio, look)
         shoot_servers(studio, look)
         shoot_installs(studio, look)
+        shoot_network(studio, look)
         shoot_discover(studio, look)
         shoot_plan(studio, look)
         shoot_wizard(studio, look)

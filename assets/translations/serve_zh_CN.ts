@@ -122,6 +122,14 @@
         <translation>局域网地址</translation>
     </message>
     <message>
+        <source>Encrypt what is sent (TLS)</source>
+        <translation>加密传输内容（TLS）</translation>
+    </message>
+    <message>
+        <source>Save the certificate…</source>
+        <translation>保存证书…</translation>
+    </message>
+    <message>
         <source>Open it</source>
         <translation>开放</translation>
     </message>
@@ -134,8 +142,16 @@
         <translation>要向局域网开放此端点吗？</translation>
     </message>
     <message>
-        <source>Who has a key and is in this network can use the model. What is sent is not encrypted, so that others in the network may read it.</source>
-        <translation>局域网内持有密钥的人都可以使用模型。传输内容未加密，网络中的其他人可能会看到。</translation>
+        <source>Who has a key and is in this network can use the model.</source>
+        <translation>此网络中持有密钥的人可以使用该模型。</translation>
+    </message>
+    <message>
+        <source>What is sent is not encrypted, so that others in the network may read it.</source>
+        <translation>传输内容未加密，网络中的其他人可能读到。</translation>
+    </message>
+    <message>
+        <source>They trust the certificate, whose fingerprint stands above; nobody else vouches for it.</source>
+        <translation>这些程序需信任此证书，其指纹见上方；没有其他机构为其担保。</translation>
     </message>
     <message>
         <source>Programs in the network of {address} can connect with a key. It closes by itself when this machine leaves that network.</source>
@@ -250,6 +266,14 @@
     <message>
         <source>The engine is not running.</source>
         <translation>引擎未运行。</translation>
+    </message>
+    <message>
+        <source>Save the certificate</source>
+        <translation>保存证书</translation>
+    </message>
+    <message>
+        <source>Saved: {path}</source>
+        <translation>已保存：{path}</translation>
     </message>
 </context>
 <context>

@@ -269,6 +269,7 @@ class ErrorCode(StrEnum):
     SERVE_CLIENT_NAME = "serve.client_name"
     SERVE_CLIENTS_FULL = "serve.clients_full"
     SERVE_PORT_TAKEN = "serve.port_taken"
+    SERVE_NOT_SAVED = "serve.not_saved"
     SERVE_FAILED = "serve.failed"
 
 

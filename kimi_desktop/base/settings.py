@@ -111,6 +111,8 @@ class ServeSettings:
     """Name of a program -> its own key."""
     address: str = ""
     """Of this machine in the local network, to be served there, too; "" = this machine only."""
+    encrypted: bool = False
+    """In the local network by TLS, with a certificate of its own."""
 
 
 @dataclass(frozen=True, slots=True)

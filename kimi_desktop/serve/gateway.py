@@ -5,7 +5,8 @@
 127.0.0.1, and on one address of the local network when the user chose one. What it must know
 comes in JSON lines through its stdin, a pipe that only the app holds, so that no key stands in an
 argument or in the environment: first ``{"port": n, "address": "" | "192.168.1.5", "clients":
-{name: key}}``, then, in any order, ``{"clients": ...}`` and ``{"target": {...} | null}``. When the
+{name: key}, "tls": null | {"certificate": path, "key": path}}``, which encrypts what that address
+alone serves; then, in any order, ``{"clients": ...}`` and ``{"target": {...} | null}``. When the
 pipe closes, because the app ends it or is gone in whatever way, the gateway ends.
 
 Events go to stdout as JSON lines: ``{"event": "listening", "port": n}``, ``{"event": "failed",
@@ -25,6 +26,7 @@ import json
 import logging
 import os
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -269,10 +271,14 @@ async def serve(tell: Tell, limits: Limits) -> int:
         )
         return 1
     keys, relay, desk = KeyCheck(_clients(first)), Relay(), Desk(tell)
-    door = Door(port, (address,) if address else ())
+    tls = _tls_of(first)
+    door = Door(port, (address,) if address else (), encrypted=tls is not None)
     http = HttpServer(Gateway(door, keys, relay, desk), limits)
     servers = [
-        await asyncio.start_server(http.accept, sock=bound, limit=2**16) for bound in sockets
+        await asyncio.start_server(
+            http.accept, sock=bound, limit=2**16, ssl=tls if bound is not sockets[0] else None
+        )
+        for bound in sockets
     ]
     tell(event="listening", port=port)
     while (order := await orders.take()) is not None:
@@ -286,6 +292,17 @@ async def serve(tell: Tell, limits: Limits) -> int:
         server.close()
     await relay.set_target(None)
     return 0
+
+
+def _tls_of(order: Mapping[str, Any]) -> ssl.SSLContext | None:
+    """How the address in the local network is encrypted."""
+    files = order.get("tls")
+    if not files:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(files["certificate"], files["key"])
+    return context
 
 
 def _clients(order: Mapping[str, Any]) -> list[Client]:

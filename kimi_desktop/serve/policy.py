@@ -83,12 +83,23 @@ class Door:
     port: int
     names: tuple[str, ...] = ()
     """Of this machine in the local network, when it is served there."""
+    encrypted: bool = False
+    """There, not on this machine."""
 
     @property
     def hosts(self) -> frozenset[bytes]:
         """Values of Host; another one is a page whose name was pointed at this machine."""
-        names = ("127.0.0.1", "localhost", "[::1]", *self.names)
-        return frozenset(f"{name.lower()}:{self.port}".encode() for name in names)
+        return frozenset(origin.partition(b"://")[2] for origin in self.origins)
+
+    @property
+    def origins(self) -> frozenset[bytes]:
+        """The same with their schemes, as values of Origin."""
+        there = "https" if self.encrypted else "http"
+        here = (("http", name) for name in ("127.0.0.1", "localhost", "[::1]"))
+        every = (*here, *((there, name) for name in self.names))
+        return frozenset(
+            f"{scheme}://{name.lower()}:{self.port}".encode() for scheme, name in every
+        )
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:
         """Against DNS rebinding and against pages that call across origins.
@@ -98,8 +109,7 @@ class Door:
         """
         if host is None or host.lower() not in self.hosts:
             raise RefusedError(403, "This host name is not served here.", code="bad_host")
-        ours = {b"http://" + name for name in self.hosts}
-        if origin is not None and origin.lower() not in ours:
+        if origin is not None and origin.lower() not in self.origins:
             raise RefusedError(403, "Web pages are not served here.", code="bad_origin")
 
 

@@ -26,9 +26,11 @@ from kimi_desktop.backends.types import (
 )
 from kimi_desktop.base.errors import ErrorCode, KimiError, ServeError, SettingsError
 from kimi_desktop.base.events import Event, EventBus
+from kimi_desktop.base.files import write_atomically
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.serve.certificate import GatewayCertificate, certificate_for
 from kimi_desktop.serve.network import lan_addresses
 from kimi_desktop.serve.snippets import curl_line, openai_lines, python_lines
 from kimi_desktop.serve.types import (
@@ -88,12 +90,24 @@ class ServeService:
         engine: EngineLink,
         *,
         command: tuple[str, ...] = python_command(GATEWAY_MODULE),
+        folder: Path,
     ) -> None:
+        """Join it to the engine.
+
+        Args:
+            io: where it runs.
+            bus: where it publishes, and hears of the engine.
+            store: keeps port, keys and reach.
+            engine: what is served.
+            command: the gateway's program.
+            folder: private to the user, for the certificate.
+        """
         self._io = io
         self._bus = bus
         self._store = store
         self._engine = engine
         self._command = command
+        self._folder = folder
         self._switching = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Future[int] | None = None
@@ -137,6 +151,17 @@ class ServeService:
         """
         return self._io.submit(lambda: self._set_address(address))
 
+    def set_encrypted(self, *, encrypted: bool) -> Operation[ServeStatus]:
+        """Encrypt what goes over the local network, or no longer. One that is on starts again."""
+        return self._io.submit(lambda: self._set_encrypted(encrypted=encrypted))
+
+    def save_certificate(self, file: Path) -> Operation[Path]:
+        """A copy of the certificate that is in force, for programs on other machines.
+
+        The operation fails with a ServeError: SERVE_NOT_SAVED.
+        """
+        return self._io.pool(_copy, self._status.certificate, file)
+
     def lan_addresses(self) -> Operation[tuple[str, ...]]:
         """This machine's addresses in local networks, for ``set_address``."""
         return self._io.pool(lan_addresses)
@@ -178,15 +203,25 @@ class ServeService:
             try:
                 if address and address not in await self._io.in_pool(lan_addresses):
                     raise ServeError(ErrorCode.SERVE_NO_ADDRESS, {"address": address})
-                port = await self._start(address)
+                certificate = await self._certificate(address)
+                port = await self._start(address, certificate)
             except KimiError as error:
                 await self._end()
                 self._publish(replace(self._status, state=ServeState.FAILED, error=error))
                 raise
-            url = f"http://{address or LOOPBACK}:{port}/v1"
+            scheme = "https" if certificate is not None else "http"
+            url = f"{scheme}://{address or LOOPBACK}:{port}/v1"
             if address:
                 self._io.spawn(self._watch_address(address), name="network address")
-            self._publish(replace(self._status, state=ServeState.ON, url=url))
+            self._publish(
+                replace(
+                    self._status,
+                    state=ServeState.ON,
+                    url=url,
+                    certificate=certificate.file if certificate is not None else None,
+                    fingerprint=certificate.fingerprint if certificate is not None else "",
+                )
+            )
             self._retarget(force=True)
             return self._status
 
@@ -224,13 +259,28 @@ class ServeService:
             return self._status
 
     async def _set_address(self, address: str) -> ServeStatus:
+        return await self._reach(address=address)
+
+    async def _set_encrypted(self, *, encrypted: bool) -> ServeStatus:
+        return await self._reach(encrypted=encrypted)
+
+    async def _reach(self, **changes: Any) -> ServeStatus:  # noqa: ANN401 - fields of the settings
         was_on = self._status.state in (ServeState.STARTING, ServeState.ON)
         async with self._switching:
-            self._store.update(lambda s: replace(s, serve=replace(s.serve, address=address)))
+            self._store.update(lambda s: replace(s, serve=replace(s.serve, **changes)))
         if not was_on:
             return self._status
         await self._switch_off()
         return await self._switch_on()
+
+    async def _certificate(self, address: str) -> GatewayCertificate | None:
+        if not address or not self._store.settings.serve.encrypted:
+            return None
+        try:
+            return await self._io.in_pool(certificate_for, address, self._folder)
+        except OSError as error:
+            params = {"detail": error.strerror or str(error)}
+            raise ServeError(ErrorCode.SERVE_FAILED, params, cause=error) from error
 
     def _keys_changed(self, **changes: Any) -> None:  # noqa: ANN401 - fields of the status
         self._publish(replace(self._status, clients=self._clients(), **changes))
@@ -275,7 +325,7 @@ class ServeService:
 
     # the process
 
-    async def _start(self, address: str) -> int:
+    async def _start(self, address: str, certificate: GatewayCertificate | None) -> int:
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -293,7 +343,10 @@ class ServeService:
         self._listening = asyncio.get_running_loop().create_future()
         self._io.spawn(self._listen(process, self._listening), name="gateway events")
         self._tell(
-            port=self._store.settings.serve.port, address=address, clients=self._gateway_keys()
+            port=self._store.settings.serve.port,
+            address=address,
+            clients=self._gateway_keys(),
+            tls=_tls_files(certificate),
         )
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
@@ -441,6 +494,23 @@ def model_name(path: Path) -> str:
 def _on_the_way() -> dict[str, str]:
     """How this system reaches servers elsewhere: its proxies and whom it trusts."""
     return {name: value for name, value in os.environ.items() if name.upper() in _ON_THE_WAY}
+
+
+def _copy(certificate: Path | None, file: Path) -> Path:
+    if certificate is None:
+        raise ServeError(ErrorCode.SERVE_NOT_SAVED, {"path": str(file), "detail": "-"})
+    try:
+        write_atomically(file, certificate.read_bytes())
+    except OSError as error:
+        params = {"path": str(file), "detail": error.strerror or str(error)}
+        raise ServeError(ErrorCode.SERVE_NOT_SAVED, params, cause=error) from error
+    return file
+
+
+def _tls_files(certificate: GatewayCertificate | None) -> dict[str, str] | None:
+    if certificate is None:
+        return None
+    return {"certificate": str(certificate.file), "key": str(certificate.key_file)}
 
 
 def _make_key() -> str:

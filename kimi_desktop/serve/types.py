@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
@@ -56,9 +57,13 @@ class ServeStatus:
 
     state: ServeState
     url: str = ""
-    """http://127.0.0.1:8080/v1, or at this machine's address in the local network."""
+    """http://127.0.0.1:8080/v1; in the local network with this machine's address, or https."""
     address: str = ""
     """The address in the local network that is served, too."""
+    certificate: Path | None = None
+    """What programs on other machines trust (PEM); None = what is sent is not encrypted."""
+    fingerprint: str = ""
+    """Of that certificate, SHA-256."""
     api_key: str = field(default="", repr=False)
     running: int = 0
     served: int = 0

@@ -708,6 +708,12 @@ class ServeService(Protocol):
     def set_address(self, address: str) -> Operation[ServeStatus]:
         """Serve at this one of them, too; "" = this machine only. One that is on starts again."""
 
+    def set_encrypted(self, *, encrypted: bool) -> Operation[ServeStatus]:
+        """Encrypt what goes over the local network. One that is on starts again."""
+
+    def save_certificate(self, file: Path) -> Operation[Path]:
+        """Copy the certificate that is in force; fails with SERVE_NOT_SAVED."""
+
     def snippets(self) -> tuple[Snippet, ...]:
         """Lines to try the gateway with, one of each kind; () while it would not answer them."""
 

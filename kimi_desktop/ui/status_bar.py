@@ -116,7 +116,7 @@ class StatusBar(Focusable, QPushButton):
         """The address of the gateway, or that it is off."""
         status = self._bridge.services.serve.status
         if status.state is ServeState.ON:
-            return status.url.removeprefix("http://").partition("/")[0]
+            return status.url.partition("://")[2].partition("/")[0]
         if status.state is ServeState.FAILED:
             return self.tr("Endpoint failed")
         return self.tr("Endpoint off")

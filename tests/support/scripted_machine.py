@@ -247,6 +247,26 @@ class ScriptedServe:
             self.set_status(dataclasses.replace(self.status, address=address, url=self._url()))
         return self._desk.operation("serve.set_address", self.status, address)
 
+    def set_encrypted(self, *, encrypted: bool) -> Operation[ServeStatus]:
+        self._store.update(
+            lambda s: dataclasses.replace(
+                s, serve=dataclasses.replace(s.serve, encrypted=encrypted)
+            )
+        )
+        if self.status.state is ServeState.ON:
+            self.set_status(
+                dataclasses.replace(
+                    self.status,
+                    url=self._url(),
+                    certificate=Path("/profile/serve-certificate.pem") if encrypted else None,
+                    fingerprint=":".join(["AB"] * 32) if encrypted else "",
+                )
+            )
+        return self._desk.operation("serve.set_encrypted", self.status, encrypted)
+
+    def save_certificate(self, file: Path) -> Operation[Path]:
+        return self._desk.operation("serve.save_certificate", file, file)
+
     def snippets(self) -> tuple[Snippet, ...]:
         if self.status.state is not ServeState.ON or not self.status.model:
             return ()
@@ -285,7 +305,8 @@ class ScriptedServe:
 
     def _url(self) -> str:
         serve = self._store.settings.serve
-        return f"http://{serve.address or '127.0.0.1'}:{serve.port}/v1"
+        scheme = "https" if serve.address and serve.encrypted else "http"
+        return f"{scheme}://{serve.address or '127.0.0.1'}:{serve.port}/v1"
 
     def _key(self) -> str:
         return f"kimi-scripted-{next(self._keys):04d}"

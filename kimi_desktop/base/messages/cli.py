@@ -202,6 +202,14 @@ TEXTS: dict[str, Text] = {
         "also in the local network, at this address of the machine (default: its first one)",
         "同时向局域网开放，使用本机的此地址（默认：第一个）",
     ),
+    "cli.serve.tls": Text(
+        "encrypt what goes over the local network (--no-tls: no longer)",
+        "加密局域网传输（--no-tls：不再加密）",
+    ),
+    "cli.serve.certificate": Text(
+        "Certificate for programs on other machines: {path}\nSHA-256: {fingerprint}",
+        "供其他机器上的程序信任的证书：{path}\nSHA-256：{fingerprint}",
+    ),
     "cli.serve.local": Text("on this machine only", "仅供本机使用"),
     "cli.serve.unit": Text(
         "write a systemd user unit with these options instead of serving now",

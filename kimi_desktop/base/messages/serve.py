@@ -38,6 +38,11 @@ TEXTS = {
         "There are keys for {count} programs already.", "已有 {count} 个程序的密钥。"
     ),
     "serve.clients_full.next": Text("Revoke one that is no longer used.", "请撤销不再使用的密钥。"),
+    "serve.not_saved": Text(
+        "The certificate could not be saved as {path}: {detail}.",
+        "无法将证书保存为 {path}：{detail}。",
+    ),
+    "serve.not_saved.next": Text("Choose another place.", "请选择其他位置。"),
     "serve.failed": Text(
         "The endpoint could not be served: {detail}.",
         "无法提供接口服务：{detail}。",

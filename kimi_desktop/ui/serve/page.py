@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import EngineState, EngineStateChanged
 from kimi_desktop.base.errors import ErrorCode, KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error
+from kimi_desktop.base.settings import ServeSettings
 from kimi_desktop.base.units import format_count
+from kimi_desktop.serve.snippets import CERTIFICATE
 from kimi_desktop.serve.types import ClientKey, ServeChanged, ServeState, ServeStatus
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_words import USABLE
@@ -91,6 +94,8 @@ class ServePage(QWidget):
         self.connection.move_wanted.connect(self._use_port)
         self.connection.renewal_wanted.connect(self._renew)
         self.reach.address_chosen.connect(self._choose_address)
+        self.reach.encryption_chosen.connect(self._choose_encryption)
+        self.reach.certificate_wanted.connect(self._save_certificate)
         self.clients.added.connect(self._add_client)
         self.clients.revoked.connect(self._revoke_client)
         self.connection.revealed.connect(self.snippets.set_revealed)
@@ -183,13 +188,15 @@ class ServePage(QWidget):
         status, settings = self.status, self._bridge.settings.serve
         key = status.api_key or settings.api_key
         self.connection.show_connection(
-            url=status.url or f"http://{settings.address or '127.0.0.1'}:{settings.port}/v1",
+            url=status.url or _url_of(settings),
             key=key,
             model=status.model,
             port=settings.port,
             running=status.state in LISTENING,
         )
-        self.reach.show_reach(settings.address)
+        self.reach.show_reach(
+            settings.address, encrypted=settings.encrypted, fingerprint=status.fingerprint
+        )
         absent = self.tr("Lines to copy stand here once it is on.")
         if status.state is ServeState.ON:
             absent = self.tr("Lines to copy stand here once the engine is running.")
@@ -263,6 +270,27 @@ class ServePage(QWidget):
         operation = self._bridge.services.serve.set_address(address)
         self._bridge.watch(operation, lambda _status: self._show_status(), self._failed)
 
+    def _choose_encryption(self, encrypted: bool) -> None:
+        operation = self._bridge.services.serve.set_encrypted(encrypted=encrypted)
+        self._bridge.watch(operation, lambda _status: self._show_status(), self._failed)
+
+    def _save_certificate(self) -> None:
+        """Where the person wants it: it has no secret."""
+        certificate = self.status.certificate
+        if certificate is None:
+            return
+        title = self.tr("Save the certificate")
+        name, _ = QFileDialog.getSaveFileName(self, title, CERTIFICATE, "PEM (*.pem)")
+        if name:
+            operation = self._bridge.services.serve.save_certificate(Path(name))
+            self._bridge.watch(
+                operation,
+                lambda _path: self._bridge.navigation.tell(
+                    self.tr("Saved: {path}").format(path=name)
+                ),
+                self._bridge.navigation.report,
+            )
+
     def _add_client(self, name: str) -> None:
         def refused(error: BaseException) -> None:
             self.clients.show_problem(describe_error(error, language())[0])
@@ -316,16 +344,30 @@ class ServePage(QWidget):
             self._show_all()
 
 
+class _NarrowLayout(QVBoxLayout):
+    """Text wraps at the width that the column may have; Qt asks for the height at its parent's."""
+
+    def heightForWidth(self, width: int) -> int:
+        """Of the column."""
+        return super().heightForWidth(min(width, WIDTH))
+
+
 def _column(*parts: QWidget) -> QWidget:
     """Parts below one another, no wider than text should be."""
     column = QWidget()
     column.setMaximumWidth(WIDTH)
-    layout = QVBoxLayout(column)
+    layout = _NarrowLayout(column)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(GAP)
     for part in parts:
         layout.addWidget(part)
     return column
+
+
+def _url_of(settings: ServeSettings) -> str:
+    """As it will be once it is on."""
+    scheme = "https" if settings.address and settings.encrypted else "http"
+    return f"{scheme}://{settings.address or '127.0.0.1'}:{settings.port}/v1"
 
 
 def _is_port_taken(error: BaseException) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import Card, Heading
 from kimi_desktop.ui.widgets.field import Select
-from kimi_desktop.ui.widgets.label import Label
+from kimi_desktop.ui.widgets.label import Label, TextSize
 from kimi_desktop.ui.widgets.message_bar import MessageBar
 from kimi_desktop.ui.widgets.segmented import Segmented
+from kimi_desktop.ui.widgets.toggle import Switch
 
 HERE, NETWORK = "here", "network"
 
@@ -22,14 +23,24 @@ class ReachCard(Card):
 
     address_chosen = Signal(str)
     """"" = this machine only."""
+    encryption_chosen = Signal(bool)
+    certificate_wanted = Signal()
+    """To be saved for programs on other machines."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._address = ""
+        self._fingerprint = ""
         self._heading = Heading()
         self.reach = Segmented([(HERE, ""), (NETWORK, "")])
         self.addresses = Select()
         self._says = Label(tone="muted", wrap=True)
+        self._encrypt_word = Label()
+        self.encrypted = Switch()
+        self.fingerprint = Label(size=TextSize.SMALL, mono=True)
+        self.fingerprint.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.save_certificate = Button(small=True)
+        self._encryption = QWidget()
         self.question = MessageBar("warn")
         self.question.set_closable(closable=False)
         self.confirm, self.keep = Button(small=True), Button(small=True)
@@ -42,17 +53,28 @@ class ReachCard(Card):
         head.addWidget(self.reach)
         self.body.addLayout(head)
         self.body.addWidget(self.addresses)
+        across = QHBoxLayout(self._encryption)
+        across.setContentsMargins(0, 0, 0, 0)
+        across.setSpacing(12)
+        across.addWidget(self._encrypt_word, 1)
+        across.addWidget(self.save_certificate)
+        across.addWidget(self.encrypted)
+        self.body.addWidget(self._encryption)
+        self.body.addWidget(self.fingerprint)
         self.body.addWidget(self.question)
         self.body.addWidget(self._says)
         self.reach.chosen.connect(self._on_reach)
         self.addresses.activated.connect(lambda _index: self._on_address())
+        self.encrypted.clicked.connect(self._on_encrypted)
+        self.save_certificate.clicked.connect(self.certificate_wanted)
         self.confirm.clicked.connect(self._on_confirmed)
         self.keep.clicked.connect(self._on_kept)
         self.retranslate()
 
-    def show_reach(self, address: str) -> None:
-        """What holds: the address that is served, too, or ""."""
-        self._address = address
+    def show_reach(self, address: str, *, encrypted: bool, fingerprint: str = "") -> None:
+        """What holds: the address that is served, too, or "", and how."""
+        self._address, self._fingerprint = address, fingerprint
+        self.encrypted.setChecked(encrypted)
         self.question.hide()
         self.reach.choose(NETWORK if address else HERE)
         if address and self.addresses.findData(address) < 0:
@@ -85,15 +107,11 @@ class ReachCard(Card):
         )
         self.reach.choose(NETWORK if self._address else HERE)
         self.addresses.set_label(self.tr("Address in the local network"))
+        self._encrypt_word.setText(self.tr("Encrypt what is sent (TLS)"))
+        self.encrypted.set_label(self.tr("Encrypt what is sent (TLS)"))
+        self.save_certificate.setText(self.tr("Save the certificate…"))
         self.confirm.setText(self.tr("Open it"))
         self.keep.setText(self.tr("Keep it closed"))
-        self.question.show_message(
-            self.tr("Open the endpoint to the local network?"),
-            self.tr(
-                "Who has a key and is in this network can use the model. What is sent is not "
-                "encrypted, so that others in the network may read it."
-            ),
-        )
         self._show()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -105,16 +123,36 @@ class ReachCard(Card):
     def _show(self) -> None:
         network = bool(self._address) or not self.question.isHidden()
         self.addresses.setVisible(network)
-        self._says.setText(
-            self.tr(
-                "Programs in the network of {address} can connect with a key. It closes by itself "
-                "when this machine leaves that network."
-            ).format(address=self._address)
-            if self._address
-            else self.tr(
+        self._encryption.setVisible(network)
+        half = (len(self._fingerprint) + 1) // 2
+        lines = (self._fingerprint[:half], self._fingerprint[half:])
+        self.fingerprint.setText("\n".join(("SHA-256", *lines)))
+        for part in (self.fingerprint, self.save_certificate):
+            part.setVisible(bool(self._address and self._fingerprint))
+        self.question.show_message(
+            self.tr("Open the endpoint to the local network?"), self._what_opens()
+        )
+        self._says.setText(self._who_can())
+
+    def _what_opens(self) -> str:
+        who = self.tr("Who has a key and is in this network can use the model.")
+        plain = self.tr("What is sent is not encrypted, so that others in the network may read it.")
+        return who if self.encrypted.isChecked() else f"{who} {plain}"
+
+    def _who_can(self) -> str:
+        if not self._address:
+            return self.tr(
                 "Only programs on this machine can connect (127.0.0.1), and only with the key."
             )
+        who = self.tr(
+            "Programs in the network of {address} can connect with a key. It closes by itself "
+            "when this machine leaves that network."
+        ).format(address=self._address)
+        trust = self.tr(
+            "They trust the certificate, whose fingerprint stands above; nobody else vouches "
+            "for it."
         )
+        return f"{who} {trust}" if self._fingerprint else who
 
     def says(self) -> str:
         """The sentence below."""
@@ -128,6 +166,10 @@ class ReachCard(Card):
         elif not self._address:
             self.question.show()
             self.keep.setFocus()
+        self._show()
+
+    def _on_encrypted(self, on: bool) -> None:
+        self.encryption_chosen.emit(on)
         self._show()
 
     def _on_address(self) -> None:

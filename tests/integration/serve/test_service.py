@@ -6,6 +6,7 @@ import dataclasses
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -126,9 +127,9 @@ def store(tmp_path: Path) -> SettingsStore:
 
 @pytest.fixture
 def serve(
-    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine
+    tmp_path: Path, io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine
 ) -> Iterator[ServeService]:
-    service = ServeService(io, bus, store, engine)
+    service = ServeService(io, bus, store, engine, folder=tmp_path)
     yield service
     service.close()
 
@@ -143,12 +144,15 @@ def ask(status: ServeStatus, key: str | None = None) -> httpx.Response:
     )
 
 
-def model_served(status: ServeStatus, wanted: str | None) -> None:
+def model_served(
+    status: ServeStatus, wanted: str | None, verify: ssl.SSLContext | bool = True
+) -> None:
     for _ in range(1000):
         answer = httpx.get(
             f"{status.url}/models",
             headers={"Authorization": f"Bearer {status.api_key}"},
             trust_env=False,
+            verify=verify,
         )
         if [entry["id"] for entry in answer.json()["data"]] == ([wanted] if wanted else []):
             return
@@ -288,9 +292,11 @@ def test_a_gateway_that_dies_is_said_and_starts_again(
     ],
 )
 def test_a_gateway_that_does_not_start(
-    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine, program: str
+    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine, tmp_path: Path, program: str
 ) -> None:
-    serve = ServeService(io, bus, store, engine, command=(sys.executable, "-c", program))
+    serve = ServeService(
+        io, bus, store, engine, command=(sys.executable, "-c", program), folder=tmp_path
+    )
     with pytest.raises(ServeError) as caught:
         serve.switch_on().result(WAIT_S)
     assert caught.value.code is ErrorCode.SERVE_FAILED
@@ -299,9 +305,9 @@ def test_a_gateway_that_does_not_start(
 
 
 def test_a_program_that_is_missing(
-    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine
+    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine, tmp_path: Path
 ) -> None:
-    serve = ServeService(io, bus, store, engine, command=("/nowhere/python",))
+    serve = ServeService(io, bus, store, engine, command=("/nowhere/python",), folder=tmp_path)
     with pytest.raises(ServeError) as caught:
         serve.switch_on().result(WAIT_S)
     assert caught.value.code is ErrorCode.SERVE_FAILED
@@ -313,12 +319,15 @@ def test_a_gateway_that_says_nothing_or_does_not_end(
     bus: EventBus,
     store: SettingsStore,
     engine: Engine,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kimi_desktop.serve.service.START_TIMEOUT_S", 0.2)
     monkeypatch.setattr("kimi_desktop.serve.service.END_GRACE_S", 0.2)
     program = "import time; time.sleep(600)"
-    serve = ServeService(io, bus, store, engine, command=(sys.executable, "-c", program))
+    serve = ServeService(
+        io, bus, store, engine, command=(sys.executable, "-c", program), folder=tmp_path
+    )
     with pytest.raises(ServeError):
         serve.switch_on().result(WAIT_S)
     assert serve._process is None
@@ -330,7 +339,7 @@ def test_a_key_that_cannot_be_kept_holds_until_the_end(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     store = SettingsStore(tmp_path / "file" / "settings.json")
-    serve = ServeService(io, bus, store, engine)
+    serve = ServeService(io, bus, store, engine, folder=tmp_path)
     key = serve.renew_key().result(WAIT_S).api_key
     assert key == serve.status.api_key == store.settings.serve.api_key
     serve.close()
@@ -345,11 +354,12 @@ def real(tiny_kimi: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         pytest.skip("Unix sockets")
     bus, io = EventBus(), IoLoop()
     engine = Engine(bus)
-    store = SettingsStore(tmp_path_factory.mktemp("serve") / "settings.json")
+    folder = tmp_path_factory.mktemp("serve")
+    store = SettingsStore(folder / "settings.json")
     store.update(
         lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, port=free_port()))
     )
-    serve = ServeService(io, bus, store, engine)
+    serve = ServeService(io, bus, store, engine, folder=folder)
     with embedded_engine(tiny_kimi) as program:
         engine.start(program.endpoint, "tiny-kimi.q8_0")
         on = serve.switch_on().result(WAIT_S)
@@ -436,6 +446,81 @@ def test_keys_for_programs_are_bounded(serve: ServeService) -> None:
     with pytest.raises(ServeError) as caught:
         serve.add_client("one more").result(WAIT_S)
     assert caught.value.code is ErrorCode.SERVE_CLIENTS_FULL
+
+
+@pytest.fixture
+def lan(monkeypatch: pytest.MonkeyPatch) -> str:
+    """127.0.0.2 stands for this machine's address in a local network."""
+    monkeypatch.setattr(serve_service, "lan_addresses", lambda: ("127.0.0.2",))
+    return "127.0.0.2"
+
+
+def test_the_local_network_is_served_encrypted(
+    serve: ServeService, lan: str, tmp_path: Path
+) -> None:
+    assert serve.set_encrypted(encrypted=True).result(WAIT_S).certificate is None
+    assert serve.set_address(lan).result(WAIT_S).state is ServeState.OFF
+    status = serve.switch_on().result(WAIT_S)
+    assert status.url.startswith(f"https://{lan}:")
+    assert status.certificate is not None
+    trusting = ssl.create_default_context(cafile=status.certificate)
+    models = f"{status.url}/models"
+    headers = {"Authorization": f"Bearer {status.api_key}"}
+    answer = httpx.get(models, headers=headers, verify=trusting, trust_env=False)
+    assert answer.status_code == 200
+    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        httpx.get(models, headers=headers, trust_env=False)
+    with pytest.raises(httpx.RemoteProtocolError):  # nothing is told to who speaks in the clear
+        status_with(status.url.replace("https", "http"), status.api_key)
+    here = status.url.replace(f"https://{lan}", "http://127.0.0.1")
+    assert status_with(here, status.api_key) == 200
+    copy = serve.save_certificate(tmp_path / "copy.pem").result(WAIT_S)
+    assert copy.read_bytes() == status.certificate.read_bytes()
+    with pytest.raises(ServeError) as caught:
+        serve.save_certificate(tmp_path / "nowhere" / "copy.pem").result(WAIT_S)
+    assert caught.value.code is ErrorCode.SERVE_NOT_SAVED
+    again = serve.switch_off().result(WAIT_S)
+    assert (again.certificate, again.fingerprint) == (None, "")
+    assert serve.switch_on().result(WAIT_S).fingerprint == status.fingerprint
+    plain = serve.set_encrypted(encrypted=False).result(WAIT_S)
+    assert plain.url.startswith("http://")
+    assert plain.certificate is None
+
+
+def test_a_certificate_that_cannot_be_kept_is_a_failure(
+    serve: ServeService, lan: str, tmp_path: Path
+) -> None:
+    (tmp_path / "serve-key.pem").mkdir()
+    serve.set_encrypted(encrypted=True).result(WAIT_S)
+    serve.set_address(lan).result(WAIT_S)
+    with pytest.raises(ServeError) as caught:
+        serve.switch_on().result(WAIT_S)
+    assert caught.value.code is ErrorCode.SERVE_FAILED
+
+
+@pytest.mark.skipif(which("curl") is None, reason="needs curl")
+def test_the_lines_run_against_an_encrypted_endpoint(
+    serve: ServeService, engine: Engine, lan: str, tmp_path: Path
+) -> None:
+    serve.set_encrypted(encrypted=True).result(WAIT_S)
+    serve.set_address(lan).result(WAIT_S)
+    on = serve.switch_on().result(WAIT_S)
+    serve.save_certificate(tmp_path / "kimi-desktop.pem").result(WAIT_S)
+    with upstreams.in_thread(upstreams.well_behaved) as upstream:
+        engine.start(Endpoint(None, upstream.port, "key"), "tiny")
+        model_served(on, "tiny", verify=ssl.create_default_context(cafile=str(on.certificate)))
+        lines = {snippet.kind: snippet.text for snippet in serve.snippets()}
+        programs = {
+            SnippetKind.CURL: ["sh", "-c", lines[SnippetKind.CURL]],
+            SnippetKind.PYTHON: [sys.executable, "-c", lines[SnippetKind.PYTHON]],
+            SnippetKind.OPENAI: [sys.executable, "-c", lines[SnippetKind.OPENAI]],
+        }
+        for kind, program in programs.items():
+            done = subprocess.run(
+                program, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+            )
+            assert "Hello" in done.stdout, (kind, done.stderr)
+        engine.stop()
 
 
 def test_the_local_network_is_served_at_one_address_and_left_with_it(

@@ -8,7 +8,7 @@ import time
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import BackendError, ErrorCode, ServeError
@@ -436,6 +436,37 @@ def test_the_network_is_opened_only_after_a_yes(qtbot, on, services):
     qtbot.mouseClick(reach.reach.segment("here"), LEFT)
     assert services.store.settings.serve.address == ""
     qtbot.waitUntil(lambda: "127.0.0.1" in reach.says())
+
+
+def test_what_goes_over_the_network_is_encrypted(qtbot, on, services, monkeypatch):
+    reach = on.reach
+    qtbot.mouseClick(reach.reach.segment("network"), LEFT)
+    qtbot.mouseClick(reach.encrypted, LEFT)
+    assert services.store.settings.serve.encrypted
+    assert "not encrypted" not in reach.question.accessibleName()
+    qtbot.mouseClick(reach.confirm, LEFT)
+    qtbot.waitUntil(lambda: on.connection.address.text().startswith("https://192.168.1.20:"))
+    services.serve.set_encrypted(encrypted=True)
+    qtbot.waitUntil(lambda: "AB:" in reach.fingerprint.text())
+    assert "certificate" in reach.says()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("/home/ada/k.pem", ""))
+    qtbot.mouseClick(reach.save_certificate, LEFT)
+    assert services.desk.called("serve.save_certificate") == 1
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    qtbot.mouseClick(reach.save_certificate, LEFT)
+    assert services.desk.called("serve.save_certificate") == 1
+    qtbot.mouseClick(reach.encrypted, LEFT)
+    assert not services.store.settings.serve.encrypted
+    qtbot.waitUntil(lambda: not reach.fingerprint.isVisible())
+
+
+def test_text_that_wraps_has_its_height(qtbot, on, services):
+    on.resize(1200, 1000)
+    services.serve.set_address("192.168.1.20")
+    services.serve.set_encrypted(encrypted=True)
+    card = on.reach
+    qtbot.waitUntil(lambda: card.fingerprint.isVisible())
+    qtbot.waitUntil(lambda: card.height() >= card.layout().heightForWidth(card.width()))
 
 
 def test_without_a_network_there_is_nothing_to_open(qtbot, on, services):

@@ -50,6 +50,14 @@ def test_other_host_names_are_refused(host: str | None) -> None:
     assert status_of(DOOR.check, host.encode() if host is not None else None, None) == 403
 
 
+def test_an_encrypted_address_has_another_origin() -> None:
+    door = Door(8080, ("192.168.1.20",), encrypted=True)
+    door.check(b"192.168.1.20:8080", b"https://192.168.1.20:8080")
+    door.check(b"127.0.0.1:8080", b"http://127.0.0.1:8080")
+    for origin in (b"http://192.168.1.20:8080", b"https://127.0.0.1:8080"):
+        assert status_of(door.check, b"192.168.1.20:8080", origin) == 403
+
+
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "https://127.0.0.1:8080", "http://127.0.0.1:8081", ""]
 )
