@@ -465,7 +465,7 @@ def test_text_that_wraps_has_its_height(qtbot, on, services):
     services.serve.set_address("192.168.1.20")
     services.serve.set_encrypted(encrypted=True)
     card = on.reach
-    qtbot.waitUntil(lambda: card.fingerprint.isVisible())
+    qtbot.waitUntil(card.fingerprint.isVisible)
     qtbot.waitUntil(lambda: card.height() >= card.layout().heightForWidth(card.width()))
 
 
