@@ -14,16 +14,15 @@ from pathlib import Path
 
 from kimi_desktop.backends.attached.service import OtherServers
 from kimi_desktop.backends.engine_checks import EngineChecks
+from kimi_desktop.backends.engines.llama_cpp_python import does_without
 from kimi_desktop.backends.exact_check import check_exactly
 from kimi_desktop.backends.install.service import EngineInstalls
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
-from kimi_desktop.backends.probe import find_llama_server
 from kimi_desktop.backends.read_back import differences, read_loaded
 from kimi_desktop.backends.rpc.workers import Workers
 from kimi_desktop.backends.service import LlamaEngineService
 from kimi_desktop.backends.types import (
-    EngineKind,
     EngineState,
     EngineStateChanged,
     LoadRemarked,
@@ -383,8 +382,7 @@ class Core:
 
     def _has_gpu_engine(self) -> bool:
         """What a start would start uses the GPUs."""
-        binary = find_llama_server(self.store.settings.engine.llama_server)
-        kind = EngineKind.EMBEDDED if binary is None else EngineKind.LLAMA_SERVER
+        kind, binary = self.engine.engines.chosen()
         return self.engine.uses_gpus(LoadSettings(Path(), kind=kind, binary=binary))
 
     async def _check_exactly(
@@ -448,7 +446,8 @@ class Core:
         model = next((one for one in models if one.path == settings.model_path), None)
         forecast = self.engine.forecast(settings, model) if model else LoadForecast(())
         loaded = read_loaded(self.engine.log_text().splitlines())
-        if found := differences(loaded, settings, forecast):
+        found = (*does_without(settings), *differences(loaded, settings, forecast))
+        if found:
             self.bus.publish(LoadRemarked(found))
 
     def _after_answer(

@@ -100,6 +100,26 @@
         <translation>自带的 llama.cpp</translation>
     </message>
     <message>
+        <source>llama-cpp-python</source>
+        <translation>llama-cpp-python</translation>
+    </message>
+    <message>
+        <source>The Python of an environment that has it; serves GGUF files instead of both.</source>
+        <translation>装有 llama-cpp-python 的环境中的 Python；用它代替上述引擎运行 GGUF 文件。</translation>
+    </message>
+    <message>
+        <source>Not used</source>
+        <translation>未使用</translation>
+    </message>
+    <message>
+        <source>Python with llama-cpp-python</source>
+        <translation>装有 llama-cpp-python 的 Python</translation>
+    </message>
+    <message>
+        <source>Do not use it</source>
+        <translation>不使用</translation>
+    </message>
+    <message>
         <source>vLLM</source>
         <translation>vLLM</translation>
     </message>

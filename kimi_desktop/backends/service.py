@@ -20,7 +20,7 @@ from kimi_desktop.backends.attached.client import AttachedClient
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.defaults import plain_settings
-from kimi_desktop.backends.engines.choose import SERVER_TITLES, Engines
+from kimi_desktop.backends.engines.choose import PYTHON_TITLES, Engines
 from kimi_desktop.backends.engines.llama_cpp import KEY_NAME
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
@@ -231,8 +231,8 @@ class LlamaEngineService:
         known = self.engines.known(settings)
         if known is not None:
             return known.name
-        if settings.kind in SERVER_KINDS:
-            return SERVER_TITLES[settings.kind] if settings.binary is not None else ""
+        if settings.kind in PYTHON_TITLES:
+            return PYTHON_TITLES[settings.kind] if settings.binary is not None else ""
         return settings.binary.name if settings.binary is not None else ""
 
     def command_line(self, settings: LoadSettings) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ class EngineKind(StrEnum):
     """llama.cpp out of the xllamacpp wheel."""
     LLAMA_SERVER = "llama-server"
     """A llama.cpp binary found or chosen by the user."""
+    LLAMA_CPP_PYTHON = "llama-cpp-python"
+    """The server of that package, in a Python of its own."""
     VLLM = "vllm"
     """Serves a folder of safetensors, as a rule from GPUs alone."""
 

@@ -201,6 +201,8 @@ class ErrorCode(StrEnum):
     ENGINE_FLAG_CONFLICT = "engine.flag_conflict"
     ENGINE_FLAG_LACKS = "engine.flag_lacks"
     ENGINE_FLAG_QUOTES = "engine.flag_quotes"
+    ENGINE_CANNOT = "engine.cannot"
+    ENGINE_DOES_WITHOUT = "engine.does_without"
     ENGINE_LOADED_NO_GPU = "engine.loaded_no_gpu"
     ENGINE_LOADED_LAYERS = "engine.loaded_layers"
     ENGINE_LOADED_CONTEXT = "engine.loaded_context"

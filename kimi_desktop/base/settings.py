@@ -74,6 +74,8 @@ class EngineSettings:
 
     llama_server: str = ""
     """A llama-server binary to use instead of the embedded engine."""
+    llama_python: str = ""
+    """A Python (or its environment's folder) whose llama-cpp-python serves instead of both."""
     vllm_python: str = ""
     """A Python (or its environment's folder) that has vLLM; "" = the one on PATH, or our own."""
     loads: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)

@@ -8,17 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild
+from kimi_desktop.backends.engines import llama_cpp_python
 from kimi_desktop.backends.engines.interface import Engine
 from kimi_desktop.backends.engines.llama_cpp import LlamaCpp
+from kimi_desktop.backends.engines.llama_cpp_python import LlamaCppPython
 from kimi_desktop.backends.engines.python_probe import find_program
 from kimi_desktop.backends.engines.vllm import PACKAGE, TITLE, Vllm
 from kimi_desktop.backends.probe import embedded_build, find_llama_server
-from kimi_desktop.backends.types import SERVER_KINDS, EngineKind, LoadSettings
+from kimi_desktop.backends.types import EngineKind, LoadSettings
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.settings import EngineSettings
 from kimi_desktop.models.types import LocalModel, ModelFormat
 
-SERVER_TITLES = {EngineKind.VLLM: TITLE}
+PYTHON_TITLES = {EngineKind.VLLM: TITLE, EngineKind.LLAMA_CPP_PYTHON: llama_cpp_python.TITLE}
+"""Engines that are found in a Python."""
 
 
 class Engines:
@@ -34,15 +37,21 @@ class Engines:
         self._settings = settings
         self.llama = LlamaCpp()
         self.vllm = Vllm(memory)
+        self.python = LlamaCppPython(memory)
 
     def engine(self, settings: LoadSettings) -> Engine:
         """What drives these settings."""
-        return self.vllm if settings.kind is EngineKind.VLLM else self.llama
+        if settings.kind is EngineKind.VLLM:
+            return self.vllm
+        return self.python if settings.kind is EngineKind.LLAMA_CPP_PYTHON else self.llama
 
     def chosen(self, model: LocalModel | None = None) -> tuple[EngineKind, Path | None]:
         """What a start of this model would use; None for a GGUF file."""
         if model is not None and model.format is ModelFormat.SAFETENSORS:
             return EngineKind.VLLM, find_program(self._settings().vllm_python, PACKAGE)
+        if self._settings().llama_python:
+            python = Path(self._settings().llama_python).expanduser()
+            return EngineKind.LLAMA_CPP_PYTHON, python
         binary = find_llama_server(self._settings().llama_server)
         if binary is None:
             return EngineKind.EMBEDDED, None
@@ -57,14 +66,15 @@ class Engines:
         if settings.kind is EngineKind.EMBEDDED:
             return embedded_build()
         if settings.binary is None:
-            name = SERVER_TITLES[settings.kind] if settings.kind in SERVER_KINDS else "llama-server"
+            name = PYTHON_TITLES.get(settings.kind, "llama-server")
             raise BackendError(ErrorCode.ENGINE_NOT_FOUND, {"path": name})
         return await self.engine(settings).probe(settings.binary)
 
     def known(self, settings: LoadSettings) -> EngineBuild | None:
         """What has been found out about it; asks nothing."""
-        if settings.kind in SERVER_KINDS:
-            return self.vllm.known(settings.binary) if settings.binary is not None else None
+        if settings.kind in PYTHON_TITLES:
+            asked = self.vllm if settings.kind is EngineKind.VLLM else self.python
+            return asked.known(settings.binary) if settings.binary is not None else None
         if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
             with contextlib.suppress(BackendError):
                 return embedded_build()
@@ -80,10 +90,12 @@ class Engines:
         known = self.known(settings)
         if known is not None:
             return known
-        if settings.kind in SERVER_KINDS:
-            return EngineBuild(
-                settings.kind, (PACKAGE,), _Everything(), name=SERVER_TITLES[settings.kind]
-            )
+        if settings.kind in PYTHON_TITLES:
+            program: tuple[str, ...] = (PACKAGE,)
+            if settings.kind is EngineKind.LLAMA_CPP_PYTHON:
+                program = ("python", *llama_cpp_python.MODULE_WORDS)
+            title = PYTHON_TITLES[settings.kind]
+            return EngineBuild(settings.kind, program, _Everything(), name=title)
         program = (str(settings.binary),)
         return dataclasses.replace(embedded_build(), program=program)
 

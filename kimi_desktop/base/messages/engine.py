@@ -164,6 +164,23 @@ TEXTS = {
         "Close it, or put a backslash before it.",
         "请补全引号，或在其前面加反斜杠。",
     ),
+    "engine.cannot": Text(
+        "{engine} cannot do what {flag} does in llama-server.",
+        "{engine} 无法实现 llama-server 中 {flag} 的功能。",
+    ),
+    "engine.cannot.next": Text(
+        "Choose llama-server or the embedded engine in Settings, or change this on the Plan page.",
+        "请在“设置”中改用 llama-server 或内置引擎，或在“规划”页面修改该项。",
+    ),
+    "engine.does_without": Text(
+        "{engine} answers without {flag}, which it does not have.",
+        "{engine} 没有 {flag}，因此不使用该项。",
+    ),
+    "engine.does_without.next": Text(
+        "Requests are answered one after the other. llama-server and the embedded engine can do "
+        "more.",
+        "请求将逐个回答。llama-server 和内置引擎支持更多功能。",
+    ),
     "engine.loaded_no_gpu": Text(
         "The plan puts layers on GPUs, but the engine holds nothing on any of them.",
         "计划将部分层放到 GPU 上，但引擎没有使用任何 GPU。",

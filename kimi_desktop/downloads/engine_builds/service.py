@@ -141,7 +141,8 @@ class EngineBuilds:
     # looking
 
     def _builds(self) -> tuple[InstalledBuild, ...]:
-        chosen = self._store.settings.engine.llama_server
+        engine = self._store.settings.engine
+        chosen = "" if engine.llama_python else engine.llama_server
         return tuple(
             dataclasses.replace(build, in_use=str(build.program) == chosen)
             for build in self._shelf.builds()
@@ -313,7 +314,7 @@ class EngineBuilds:
 
     def _choose(self, program: str) -> None:
         def change(settings: Settings) -> Settings:
-            engine = dataclasses.replace(settings.engine, llama_server=program)
+            engine = dataclasses.replace(settings.engine, llama_server=program, llama_python="")
             return dataclasses.replace(settings, engine=engine)
 
         self._store.update(change)

@@ -172,12 +172,13 @@ class EngineCard(SettingsCard):
         super().__init__()
         self._bridge = bridge
         self.llama = ProgramRow(bridge, "llama_server")
+        self.python = ProgramRow(bridge, "llama_python")
         self.vllm = ProgramRow(bridge, "vllm_python")
         self.installs = VllmInstalls(bridge)
         self.first_question = Switch()
         self.first_question.clicked.connect(self._on_first_question)
         self._question_row = SettingRow(self.first_question)
-        self.show_rows((self.llama, self.vllm, self.installs, self._question_row))
+        self.show_rows((self.llama, self.python, self.vllm, self.installs, self._question_row))
         bridge.happened.connect(self._on_event)
         self.retranslate()
 
@@ -197,6 +198,13 @@ class EngineCard(SettingsCard):
             self.tr("Embedded llama.cpp"),
             self.tr("llama-server program"),
             self.tr("Use the embedded engine"),
+        )
+        self.python.set_texts(
+            self.tr("llama-cpp-python"),
+            self.tr("The Python of an environment that has it; serves GGUF files instead of both."),
+        )
+        self.python.set_words(
+            self.tr("Not used"), self.tr("Python with llama-cpp-python"), self.tr("Do not use it")
         )
         self.vllm.set_texts(
             self.tr("vLLM"),
@@ -227,6 +235,7 @@ class EngineCard(SettingsCard):
     def _on_event(self, event: Event) -> None:
         if isinstance(event, SettingsChanged | BuildsChanged | InstallsChanged):
             self.llama.show_path()
+            self.python.show_path()
             self.vllm.show_path()
             self._show_question()
 
