@@ -269,10 +269,8 @@ def test_a_file_that_is_no_model(bench: EngineBench, tmp_path: Path) -> None:
 
 def test_a_setting_that_the_engine_does_not_know(bench: EngineBench, tiny_kimi: Path) -> None:
     error = failure(bench, embedded(tiny_kimi, extra=("--warp-speed",)))
-    assert (error.code, error.params) == (
-        ErrorCode.ENGINE_BAD_ARGUMENT,
-        {"detail": "--warp-speed"},
-    )
+    assert error.code is ErrorCode.ENGINE_FLAG_UNKNOWN
+    assert error.params["flag"] == "--warp-speed"
     error = failure(bench, embedded(tiny_kimi, extra=("-ot", "a=NoSuchBuffer")))
     assert error.code is ErrorCode.ENGINE_BAD_ARGUMENT
     assert "unknown buffer type" in str(error.params["detail"])
