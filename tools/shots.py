@@ -590,6 +590,7 @@ def shoot_plan(studio: Studio, look: Look) -> None:
                 assert isinstance(page, PlanPage)
                 if name == "plan-manual":
                     page.choices.placement.expert_layers.set_value(20)
+                    page.choices.advanced.fold.setChecked(True)
                 if name == "plan-options":
                     services.engine.problem = BackendError(
                         ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": "-c", "other": "-c 32768"}
@@ -602,9 +603,13 @@ def shoot_plan(studio: Studio, look: Look) -> None:
                     )
                     services.engine.set_failed(services.models.models[1], error)
                 studio.settle(SEARCH_S)
-                if name == "plan-options":
+                below = {
+                    "plan-options": page.choices.options.extra,
+                    "plan-manual": page.choices.advanced.split,
+                }
+                if shown := below.get(name):
                     for area in page.findChildren(QScrollArea):
-                        area.ensureWidgetVisible(page.choices.options.extra)
+                        area.ensureWidgetVisible(shown)
                 studio.take(window, f"{name}{suffix}", look)
 
 

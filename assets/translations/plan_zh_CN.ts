@@ -479,6 +479,29 @@
     </message>
 </context>
 <context>
+    <name>SplitField</name>
+    <message>
+        <source>Automatic ({value})</source>
+        <translation>自动（{value}）</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Layers per GPU</source>
+        <translation>各 GPU 的层数</translation>
+    </message>
+    <message>
+        <source>GPU 0 to {last}, in shares; 0 leaves one out.</source>
+        <translation>GPU 0 至 {last} 的份额；0 表示不使用该卡。</translation>
+    </message>
+    <message>
+        <source>Up to {count} numbers, one for each GPU, or empty.</source>
+        <translation>最多 {count} 个数字，每张 GPU 一个；或留空。</translation>
+    </message>
+</context>
+<context>
     <name>TimeView</name>
     <message>
         <source>likely {low} – {high}</source>

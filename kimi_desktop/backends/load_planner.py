@@ -117,7 +117,7 @@ class LoadPlanner:
     def choices(self, model: LocalModel) -> PlanChoices:
         """What the user chose for this model, else Auto without any wish."""
         entry = self._entry(model)
-        wishes = wishes_of(entry, self.profile)
+        wishes = self._wishes(entry)
         return PlanChoices(wishes, None if is_auto(entry) else self.settings_for(model))
 
     def remember(self, model: LocalModel, choices: PlanChoices) -> None:
@@ -181,7 +181,7 @@ class LoadPlanner:
             kept = changes_of(entry, own, rpc_devices(machine) if machine else ())
         if kept and not PLACES.isdisjoint(kept):
             return dataclasses.replace(begin, **kept)
-        wishes = self._for_engine(wishes_of(entry, self.profile), begin)
+        wishes = self._for_engine(self._wishes(entry), begin)
         found = default_settings(begin, model, machine, wishes, self._factors())
         if kept:
             return dataclasses.replace(found, **kept)
@@ -283,8 +283,18 @@ class LoadPlanner:
             reserve_share=RULES[profile].reserve_share,
         )
 
-    def arrange(self, settings: LoadSettings, model: LocalModel) -> LoadSettings:
+    def arrange(
+        self,
+        settings: LoadSettings,
+        model: LocalModel,
+        split: tuple[float, ...] | None = None,
+    ) -> LoadSettings:
         """The same layers on GPUs and experts in RAM, spread anew over the GPUs.
+
+        Args:
+            settings: of the user's own.
+            model: with its facts.
+            split: a share for each GPU of the machine; None = as the planner would.
 
         Raises:
             PlanError: no header, or no look at the machine yet; more layers than there are.
@@ -296,6 +306,7 @@ class LoadPlanner:
             n_parallel=settings.n_parallel,
             n_gpu_layers=settings.n_gpu_layers,
             n_cpu_moe=settings.n_cpu_moe,
+            tensor_split=split,
             n_batch=settings.n_batch,
             n_ubatch=settings.n_ubatch,
         )
@@ -328,6 +339,14 @@ class LoadPlanner:
         if begin.server is not None:
             return begin
         return dataclasses.replace(begin, options=self.options(model))
+
+    def _wishes(self, entry: dict[str, int | str]) -> Wishes:
+        """Those that are kept; shares are for the GPUs that there were."""
+        wishes, machine = wishes_of(entry, self.profile), self._machine()
+        split = wishes.tensor_split
+        if split and (not any(split) or (machine and len(split) != len(machine.gpus))):
+            wishes = dataclasses.replace(wishes, tensor_split=None)
+        return wishes
 
     def _entry(self, model: LocalModel) -> dict[str, int | str]:
         return dict(self._store.settings.engine.loads.get(model.id, {}))

@@ -73,6 +73,8 @@ def auto_entry_of(wishes: Wishes, profile: Profile) -> dict[str, int | str]:
         entry["cache_type"] = wishes.cache_type
     if wishes.load_mode is not None:
         entry["load_mode"] = wishes.load_mode.value
+    if wishes.tensor_split is not None:
+        entry["tensor_split"] = json.dumps(wishes.tensor_split)
     return entry
 
 
@@ -113,6 +115,9 @@ def wishes_of(entry: Entry, profile: Profile) -> Wishes:
     for name, kind in (("profile", Profile), ("load_mode", LoadMode)):
         with contextlib.suppress(ValueError):
             good[name] = kind(str(entry.get(name)))
+    if "tensor_split" in entry:
+        with contextlib.suppress(ValueError, TypeError):
+            good["tensor_split"] = tuple(map(_share, json.loads(str(entry["tensor_split"]))))
     return Wishes(**good)
 
 

@@ -60,9 +60,11 @@ class Reach(StrEnum):
     """The largest Kimi model that fits; text key ``forecast.reach.<value>``."""
 
     K3_LOSSLESS = "k3_lossless"
+    K3_2BIT = "k3_2bit"
+    K3_2BIT_SLOW = "k3_2bit_slow"
+    """It fits, but no GPU holds its always-on part."""
     K3_1BIT = "k3_1bit"
     K3_1BIT_SLOW = "k3_1bit_slow"
-    """It fits, but no GPU holds its always-on part."""
     K26_IN_VRAM = "k26_in_vram"
     K26_4BIT = "k26_4bit"
     K26_4BIT_TIGHT = "k26_4bit_tight"
@@ -76,12 +78,14 @@ class Reach(StrEnum):
 # What a reach is told by: a model of the catalogue and its quantization, the largest first.
 YARDSTICKS: tuple[tuple[Reach, str, str], ...] = (
     (Reach.K3_LOSSLESS, "kimi-k3", "UD-Q8_K_XL"),
+    (Reach.K3_2BIT, "kimi-k3", "UD-Q2_K_XL"),
     (Reach.K3_1BIT, "kimi-k3", "UD-IQ1_S"),
     (Reach.K26_4BIT, "kimi-k2.6", "UD-Q4_K_XL"),
     (Reach.K26_2BIT, "kimi-k2.6", "UD-Q2_K_XL"),
     (Reach.LINEAR, "kimi-linear-48b", "Q4_K_M"),
     (Reach.KIMI_16B, "moonlight-16b-a3b", "Q4_K_M"),
 )
+_SLOW = {Reach.K3_2BIT: Reach.K3_2BIT_SLOW, Reach.K3_1BIT: Reach.K3_1BIT_SLOW}
 _TIER_OF = {
     Reach.K26_2BIT: Tier.LARGE,
     Reach.LINEAR: Tier.WORKSTATION,
@@ -116,13 +120,13 @@ def machine_tier(machine: Machine, factors: Factors | None = None) -> MachineTie
             found = Reach.K26_4BIT_TIGHT
         if is_server and reach is not Reach.K3_LOSSLESS:
             if not reach.value.startswith("k26"):
-                continue  # K2.6 for several users says more about it than K3 in one bit
+                continue  # K2.6 for several users says more about it than K3 in one or two bits
             found = Reach.K26_IN_VRAM
-        elif reach is Reach.K3_1BIT and sized.verdict.fit is Fit.IN_RAM:
-            found = reach if shares_memory(machine) else Reach.K3_1BIT_SLOW
+        elif reach in _SLOW and sized.verdict.fit is Fit.IN_RAM:
+            found = reach if shares_memory(machine) else _SLOW[reach]
         tier = Tier.SERVER if is_server else _TIER_OF.get(found, Tier.FULL)
         told = (reach, name, sized)
-        if reach is Reach.K3_1BIT:  # what people run there is K2.6
+        if reach in _SLOW:  # what people run there is K2.6
             told = next(one for one in yardsticks if one[0] is Reach.K26_4BIT)
         return MachineTier(tier, _build(machine, tier), found, *told[1:])
     return MachineTier(Tier.SMALL, _build(machine, Tier.SMALL), Reach.SMALL)

@@ -448,8 +448,15 @@ class PlanService(Protocol):
             PlanError: no header, or no look at the machine yet.
         """
 
-    def arrange(self, settings: LoadSettings, model: LocalModel) -> LoadSettings:
+    def arrange(
+        self,
+        settings: LoadSettings,
+        model: LocalModel,
+        split: tuple[float, ...] | None = None,
+    ) -> LoadSettings:
         """The same layers on GPUs and experts in RAM, spread anew over the GPUs.
+
+        ``split`` has a share for each GPU of the machine, None leaves it to the planner.
 
         Raises:
             PlanError: no header, or no look at the machine yet; more layers than there are.

@@ -170,6 +170,15 @@ TEXTS: dict[str, Text] = {
         "Kimi K3 fits without loss, and all smaller Kimi models",
         "可无损容纳 Kimi K3，以及所有更小的 Kimi 模型",
     ),
+    "forecast.reach.k3_2bit": Text(
+        "Kimi K2.6 fits without loss, Kimi K3 in 2 bits",
+        "可无损容纳 Kimi K2.6，Kimi K3 可用 2 位量化",
+    ),
+    "forecast.reach.k3_2bit_slow": Text(
+        "Kimi K2.6 fits without loss; Kimi K3 in 2 bits fits too, but wants a GPU of 64 GiB for "
+        "its always-on part",
+        "可无损容纳 Kimi K2.6；2 位量化的 Kimi K3 也放得下，但其常驻部分需要 64 GiB 显存的 GPU",
+    ),
     "forecast.reach.k3_1bit": Text(
         "Kimi K2.6 fits without loss, Kimi K3 in 1 bit",
         "可无损容纳 Kimi K2.6，Kimi K3 可用 1 位量化",

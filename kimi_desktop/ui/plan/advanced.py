@@ -11,7 +11,8 @@ from kimi_desktop.backends.types import LoadSettings, PlanChoices
 from kimi_desktop.base.units import format_count
 from kimi_desktop.machine.types import Cpu
 from kimi_desktop.planner.plan_types import LoadMode
-from kimi_desktop.ui.plan.choices import BATCHES
+from kimi_desktop.ui.plan.choices import BATCHES, shares_of
+from kimi_desktop.ui.plan.split_field import SplitField
 from kimi_desktop.ui.widgets.field import LabeledField, Select
 from kimi_desktop.ui.widgets.fold import Fold
 
@@ -34,6 +35,8 @@ class AdvancedSection(QWidget):
             "n_threads": LabeledField(self.threads),
             "load_mode": LabeledField(self.load_mode),
         }
+        self.split = SplitField()
+        self._n_gpus = 0
         self._body = QWidget()
         grid = QGridLayout(self._body)
         grid.setContentsMargins(0, 4, 0, 0)
@@ -42,6 +45,7 @@ class AdvancedSection(QWidget):
         for place, field in enumerate(self._fields.values()):
             grid.addWidget(field, place // 2, place % 2, Qt.AlignmentFlag.AlignTop)
             grid.setColumnStretch(place % 2, 1)
+        grid.addWidget(self.split, 2, 0, 1, 2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
@@ -49,16 +53,29 @@ class AdvancedSection(QWidget):
         layout.addWidget(self._body)
         self._body.hide()
         self.fold.toggled.connect(self._body.setVisible)
+        self.split.taken.connect(lambda shares: self.changed.emit("tensor_split", shares))
         for name, field in self._fields.items():
             select = field.control
             assert isinstance(select, Select)
             select.activated.connect(lambda _, n=name, s=select: self._on_activated(n, s))
 
     def show_plan(
-        self, choices: PlanChoices, settings: LoadSettings | None, cpu: Cpu | None
+        self,
+        choices: PlanChoices,
+        settings: LoadSettings | None,
+        cpu: Cpu | None,
+        n_gpus: int = 0,
     ) -> None:
-        """Show what is planned; threads go up to the logical cores where they are known."""
+        """Show what is planned; threads go up to the logical cores where they are known.
+
+        Args:
+            choices: wishes, or settings of the user's own.
+            settings: what is planned.
+            cpu: of the machine.
+            n_gpus: that the engine can use.
+        """
         self._choices, self._settings, self._cpu = choices, settings, cpu
+        self._n_gpus = n_gpus
         self._fill_all()
 
     def retranslate(self) -> None:
@@ -71,6 +88,7 @@ class AdvancedSection(QWidget):
         }
         for name, field in self._fields.items():
             field.set_label(names[name])
+        self.split.retranslate()
         self._fill_all()
 
     def _fill_all(self) -> None:
@@ -91,6 +109,8 @@ class AdvancedSection(QWidget):
         names = self._mode_names()
         modes = [(names[each], each.value) for each in LoadMode]  # Qt keeps words, not enums
         self._fill(self.load_mode, "load_mode", modes, names[mode] if mode else "")
+        wished = self._choices.wishes.tensor_split
+        self.split.show_split(self._n_gpus, wished, shares_of(settings, self._n_gpus))
         self._say(settings)
 
     def _fill(

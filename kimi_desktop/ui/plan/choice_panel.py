@@ -144,7 +144,8 @@ class ChoicePanel(QWidget):
         self._show_cache(chosen, settings.cache_type if settings else "")
         slots = settings.n_parallel if settings else 1
         self._show_parallel(chosen.wishes.n_parallel if is_auto else slots, current)
-        self.advanced.show_plan(chosen, settings, machine.cpu if machine else None)
+        n_gpus = len(machine.gpus) if machine and uses_gpus else 0
+        self.advanced.show_plan(chosen, settings, machine.cpu if machine else None, n_gpus)
 
     def show_served(self, model: LocalModel, engine: str) -> None:
         """A checkpoint is planned: what can be chosen of it is in ``served``."""

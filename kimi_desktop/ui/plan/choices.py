@@ -101,6 +101,16 @@ def n_cpu_moe_for(blocks: Sequence[int], layers: int) -> int:
     return blocks[min(layers, len(blocks)) - 1] + 1 if layers > 0 and blocks else 0
 
 
+def shares_of(settings: LoadSettings, n_gpus: int) -> tuple[float, ...]:
+    """The layers or shares of every GPU of the machine, in its order; 0 = not used."""
+    used = range(n_gpus) if settings.gpus is None else settings.gpus
+    shares = [0.0] * n_gpus
+    for number, share in zip(used, settings.tensor_split or (1.0,), strict=False):
+        if number < n_gpus:
+            shares[number] = share
+    return tuple(shares) if settings.tensor_split or len(used) == 1 else ()
+
+
 def gpu_layers(settings: LoadSettings, facts: ModelFacts) -> int:
     """Layers on the GPU, the output counted as one; a negative count means all."""
     most = facts.n_layer + 1

@@ -5,6 +5,8 @@ What is planned is in ``planning``; here it is shown, and what the window tells 
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
@@ -177,6 +179,12 @@ class PlanPage(QWidget):
         else:
             self.planning.set_manual()
 
+    def _on_field(self, name: str, value: Any) -> None:  # noqa: ANN401 - what the field holds
+        if name == "tensor_split":
+            self.planning.set_split(value)
+        else:
+            self.planning.change(**{name: value})
+
     def _on_change(self, remedy: Remedial) -> None:
         model = self.planning.model
         if remedy.offer_id:
@@ -228,7 +236,7 @@ class PlanPage(QWidget):
         panel.model_chosen.connect(self._on_model_chosen)
         panel.reset_wanted.connect(self._on_reset)
         panel.profile_chosen.connect(lambda key: planning.set_profile(Profile(key)))
-        panel.field_changed.connect(lambda name, value: planning.change(**{name: value}))
+        panel.field_changed.connect(self._on_field)
         panel.options.changed.connect(planning.set_options)
         panel.placement.mode_chosen.connect(self._on_mode)
         panel.placement.placed.connect(planning.place)

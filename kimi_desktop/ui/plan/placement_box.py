@@ -30,8 +30,8 @@ class PlacementBox(QWidget):
 
     mode_chosen = Signal(str)
     """AUTO or MANUAL."""
-    placed = Signal(int, int)
-    """Layers on GPUs, and blocks (from block 0) whose experts stay in RAM."""
+    placed = Signal(object, object)
+    """Layers on GPUs, and blocks (from block 0) whose experts stay in RAM; None = as they are."""
     engine_choice_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -40,6 +40,8 @@ class PlacementBox(QWidget):
         self._machine: Machine | None = None
         self._uses_gpus = True
         self._is_auto = True
+        self._is_known = False
+        """The sliders show a plan."""
         self._title = Heading()
         self._hint = Label(tone="muted", size=TextSize.SMALL, wrap=True)
         self.mode = Segmented([(AUTO, ""), (MANUAL, "")], small=True, stretch=True)
@@ -51,8 +53,8 @@ class PlacementBox(QWidget):
         self._arrange()
         self.mode.chosen.connect(self.mode_chosen)
         self.choose_engine.clicked.connect(self.engine_choice_wanted)
-        for row in (self.gpu_layers, self.expert_layers):
-            row.value_changed.connect(self._on_moved)
+        self.gpu_layers.value_changed.connect(lambda _: self._on_moved(self.gpu_layers))
+        self.expert_layers.value_changed.connect(lambda _: self._on_moved(self.expert_layers))
 
     def set_narrow(self, *, narrow: bool) -> None:
         """Where two sliders have no room side by side, they stand one above the other."""
@@ -81,7 +83,7 @@ class PlacementBox(QWidget):
             experts_in_ram: blocks.
             is_auto: the planner owns it.
         """
-        self._is_auto = is_auto
+        self._is_auto, self._is_known = is_auto, settings is not None
         self._blocks = choices.expert_blocks(facts)
         self.mode.choose(AUTO if is_auto else MANUAL)
         most = facts.n_layer + 1
@@ -135,9 +137,15 @@ class PlacementBox(QWidget):
         layout.addLayout(why)
         layout.addLayout(self._sliders)
 
-    def _on_moved(self) -> None:
-        blocks = choices.n_cpu_moe_for(self._blocks, self.expert_layers.value())
-        self.placed.emit(self.gpu_layers.value(), blocks)
+    def _on_moved(self, row: SliderRow) -> None:
+        """Before the first plan the other slider shows nothing yet."""
+        on_gpu: int | None = self.gpu_layers.value()
+        in_ram: int | None = choices.n_cpu_moe_for(self._blocks, self.expert_layers.value())
+        if not self._is_known and row is self.gpu_layers:
+            in_ram = None
+        elif not self._is_known:
+            on_gpu = None
+        self.placed.emit(on_gpu, in_ram)
 
     def _show_possible(self) -> None:
         """No GPU, no choice of layers; a model without experts has none to place."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -56,6 +56,8 @@ class Planning(QObject):
         self.error: KimiError | None = None
         """Why there is no forecast."""
         self._fallback: LoadSettings | None = None
+        self._later: Callable[[], None] | None = None
+        """What the user did before there was a plan to do it with."""
         self._family: tuple[LocalModel, ...] = ()
         self._search = LatestOnly(bridge, self)
         self._help = LatestOnly(bridge, self)
@@ -110,13 +112,17 @@ class Planning(QObject):
 
     def set_auto(self) -> None:
         """Back to the planner, with the wishes from before."""
+        self._later = None
         if not self.is_auto:
-            self._choose(PlanChoices(self.choices.wishes))
+            wishes = dataclasses.replace(self.choices.wishes, tensor_split=None)
+            self._choose(PlanChoices(wishes))
 
     def set_manual(self) -> None:
         """The user owns the placement, which begins where the planner left it."""
         if self.is_auto and self.priced is not None:
             self._choose(PlanChoices(self.choices.wishes, self.priced.settings))
+        elif self.is_auto:
+            self._later = self.set_manual
 
     def set_profile(self, profile: Profile) -> None:
         """What plans are good at; of the user's own placement it only judges the reserve."""
@@ -137,20 +143,36 @@ class Planning(QObject):
                 dataclasses.replace(self.choices, settings=dataclasses.replace(settings, **fields))
             )
 
-    def place(self, n_gpu_layers: int, n_cpu_moe: int) -> None:
-        """Layers on GPUs and experts in RAM by hand, which takes the plan from the planner."""
-        settings = self.settings
-        if settings is None or self.model is None:
+    def place(self, n_gpu_layers: int | None, n_cpu_moe: int | None) -> None:
+        """Layers on GPUs and experts in RAM by hand, which takes the plan from the planner.
+
+        Args:
+            n_gpu_layers: None = as they are.
+            n_cpu_moe: blocks, from the first; None = as they are.
+        """
+        settings, model = self.settings, self.model
+        if model is None or model.facts is None:
             return
+        if settings is None:
+            self._later = partial(self.place, n_gpu_layers, n_cpu_moe)
+            return
+        if n_gpu_layers is None:
+            n_gpu_layers = steps.gpu_layers(settings, model.facts)
+        if n_cpu_moe is None:
+            in_ram = len(self.priced.plan.experts_in_ram) if self.priced else 0
+            n_cpu_moe = steps.n_cpu_moe_for(steps.expert_blocks(model.facts), in_ram)
         settings = dataclasses.replace(
             settings, n_gpu_layers=n_gpu_layers, n_cpu_moe=n_cpu_moe, overrides=()
         )
-        try:
-            settings = self._bridge.services.plans.arrange(settings, self.model)
-        except PlanError as error:
-            self._bridge.navigation.report(error)
-            return
-        self._choose(dataclasses.replace(self.choices, settings=settings))
+        self._arrange(settings, self.choices.wishes)
+
+    def set_split(self, shares: tuple[float, ...] | None) -> None:
+        """How layers are shared out over the GPUs; None leaves it to the planner."""
+        wishes = dataclasses.replace(self.choices.wishes, tensor_split=shares)
+        if self.choices.settings is None:
+            self._choose(PlanChoices(wishes))
+        else:
+            self._arrange(self.choices.settings, wishes)
 
     def apply(self, remedy: Remedial, models: Sequence[LocalModel]) -> None:
         """Do what a remedy says.
@@ -223,6 +245,18 @@ class Planning(QObject):
 
     # inside
 
+    def _arrange(self, settings: LoadSettings, wishes: Wishes) -> None:
+        """The user's layers, spread over the GPUs as wished."""
+        assert self.model is not None  # callers have one
+        try:
+            settings = self._bridge.services.plans.arrange(
+                settings, self.model, wishes.tensor_split
+            )
+        except PlanError as error:
+            self._bridge.navigation.report(error)
+            return
+        self._choose(PlanChoices(wishes, settings))
+
     def _timer(self, after_ms: int, run: Any) -> QTimer:  # noqa: ANN401 - any slot
         timer = QTimer(self)
         timer.setSingleShot(True)
@@ -235,7 +269,7 @@ class Planning(QObject):
 
     def _take(self, model: LocalModel, family: Sequence[LocalModel], choices: PlanChoices) -> None:
         if model != self.model:
-            self.priced = None
+            self.priced = self._later = None
         self.model, self._family, self.choices = model, tuple(family), choices
         self._fallback = None
         self._work()
@@ -280,6 +314,10 @@ class Planning(QObject):
     def _on_found(self, model: LocalModel, priced: PricedLoad) -> None:
         if model is self.model and self.is_auto:
             self.priced, self.error = priced, None
+            later, self._later = self._later, None
+            if later is not None:
+                later()
+                return
             self._idle.start()
             self._rest.start()
             self.changed.emit()

@@ -508,6 +508,91 @@ def test_a_failed_start_is_told_in_place(page, planned, bridge, qtbot):
     assert not page.failure.isVisible()
 
 
+def write(field, text):
+    field.setText(text)
+    field.editingFinished.emit()
+    deliver()
+
+
+def test_layers_are_shared_out_by_hand(page, qtbot):
+    split = page.choices.advanced.split
+    qtbot.keyClick(page.choices.advanced.fold, Qt.Key.Key_Space)
+    assert split.isVisible()
+    found = page.planning.settings.tensor_split
+    assert split.field.placeholderText() == "Automatic ({:g}, {:g})".format(*found)
+    write(split.field, "10, 52")  # in Auto it is a wish
+    assert page.planning.is_auto
+    assert page.planning.choices.wishes.tensor_split == (10.0, 52.0)
+    assert page.planning.settings.tensor_split == (10.0, 52.0)
+    page.choices.placement.mode.choose("manual")
+    page.choices.placement.mode_chosen.emit("manual")
+    write(split.field, "30 32")
+    assert not page.planning.is_auto
+    assert page.planning.settings.tensor_split == (30.0, 32.0)
+    page.choices.placement.expert_layers.set_value(50)  # it stays when a slider moves
+    assert page.planning.settings.tensor_split == (30.0, 32.0)
+    assert page.planning.settings.n_cpu_moe == 51
+    write(split.field, "0 1")
+    assert page.planning.settings.gpus == (1,)
+    write(split.field, "")
+    assert page.planning.choices.wishes.tensor_split is None
+    assert page.planning.settings.gpus is None  # all of them
+    write(split.field, "5")
+    page.planning.set_auto()
+    assert page.planning.choices.wishes.tensor_split is None
+
+
+@pytest.mark.parametrize("text", ["a", "1 2 3", "0,0", "-1 2", "nan 1", "1e9 1"])
+def test_shares_that_no_gpus_can_have_are_not_taken(page, text):
+    split = page.choices.advanced.split
+    before = page.planning.choices
+    write(split.field, text)
+    assert page.planning.choices == before
+    assert split.field.property("failed")
+    write(split.field, "")
+    assert not split.field.property("failed")
+
+
+def test_one_gpu_has_nothing_to_share(page, planned):
+    page.choices.advanced.fold.setChecked(True)
+    planned.machine.set_machine(small_machine())
+    deliver()
+    assert not page.choices.advanced.split.isVisible()
+
+
+def test_a_split_is_kept_for_the_gpus_it_was_for(page, planned):
+    model = page.planning.model
+    write(page.choices.advanced.split.field, "10, 52")
+    page.planning.keep()
+    assert planned.plans.choices(model).wishes.tensor_split == (10.0, 52.0)
+    planned.machine.set_machine(small_machine())
+    assert planned.plans.choices(model).wishes.tensor_split is None
+
+
+def test_what_is_moved_before_the_first_plan_is_done_with_it(planned, bridge, plan_page):
+    """The page was just opened: the search still runs."""
+    planned.desk.hold.add("plans.find")
+    page = plan_page(bridge)
+    assert page.planning.priced is None
+    page.choices.placement.expert_layers.set_value(60)
+    planned.desk.hold.clear()
+    planned.desk.release("plans.find")
+    deliver()
+    assert not page.planning.is_auto
+    assert page.planning.settings.n_cpu_moe == 61
+    assert page.planning.settings.n_gpu_layers == 62
+
+
+def test_the_mode_chosen_before_the_first_plan_is_taken_with_it(planned, bridge, plan_page):
+    planned.desk.hold.add("plans.find")
+    page = plan_page(bridge)
+    page.choices.placement.mode_chosen.emit("manual")
+    planned.desk.hold.clear()
+    planned.desk.release("plans.find")
+    deliver()
+    assert not page.planning.is_auto
+
+
 def test_advanced_opens_and_changes_the_plan(page, qtbot):
     advanced = page.choices.advanced
     assert advanced.fold.summary() == (

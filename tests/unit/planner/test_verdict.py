@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 from kimi_desktop.base.messages import TOPICS, Language, message
 from kimi_desktop.machine.types import Machine, Tier
+from kimi_desktop.models.catalogue import shipped_catalogue
 from kimi_desktop.models.catalogue_types import Quality
+from kimi_desktop.planner.by_size import forecast_by_size
 from kimi_desktop.planner.memory import forecast, shape_of
 from kimi_desktop.planner.plan_types import Fit
 from kimi_desktop.planner.speed_types import Resource
 from kimi_desktop.planner.tiers import (
     Build,
     Reach,
+    at_rest,
     machine_tier,
     machine_verdict,
     tier_sentence,
@@ -31,6 +34,7 @@ from kimi_desktop.planner.types import (
 from kimi_desktop.planner.verdict import FitVerdict, judge, verdict_sentence
 from tests.support.machines import cpu, gpu, machine, memory
 from tests.support.measured import model_facts
+from tests.support.planned_machines import named_machine
 
 GIB = 2**30
 EN, ZH = Language.EN, Language.ZH_CN
@@ -325,3 +329,25 @@ def test_every_member_has_its_text() -> None:
         for member in members:
             assert f"forecast.{kind}.{member.value}" in texts
     assert message("forecast.bottleneck.ram", ZH) == "内存带宽"
+
+
+@pytest.mark.parametrize(
+    ("place", "bits"),
+    [("two-pro-6000", 2), ("server-8-unequal", 2), ("workstation-5090-768", 1)],
+)
+def test_the_reach_names_the_best_of_kimi_k3_that_fits(place: str, bits: int) -> None:
+    """As the list of what runs here says it of the same files."""
+    where = named_machine(place)
+    model = shipped_catalogue().find("kimi-k3")
+    assert model is not None
+    fits = {}
+    for name in ("UD-Q2_K_XL", "UD-IQ1_S"):
+        item = model.quantization(name)
+        assert item is not None
+        assert item.size_bytes
+        sized = forecast_by_size(model.id, name, item.size_bytes, at_rest(where))
+        assert sized is not None
+        fits[name] = sized.verdict.fits
+    assert fits == {"UD-Q2_K_XL": bits == 2, "UD-IQ1_S": True}
+    assert f"Kimi K3 in {bits} bit" in tier_sentence(where, EN)
+    assert f"Kimi K3 可用 {bits} 位量化" in tier_sentence(where, ZH)
