@@ -827,6 +827,10 @@
         <translation>未找到 vLLM。请在“设置 - 引擎”中安装，或指定装有它的 Python。</translation>
     </message>
     <message>
+        <source>{engine} was not found. Point at a Python that has it: Settings, Engine.</source>
+        <translation>未找到 {engine}。请在“设置 → 引擎”中指定装有它的 Python。</translation>
+    </message>
+    <message>
         <source>No forecast</source>
         <translation>暂无预测</translation>
     </message>
@@ -890,16 +894,8 @@
         <translation>自定义</translation>
     </message>
     <message>
-        <source>This vLLM does not take it.</source>
-        <translation>此 vLLM 不接受它。</translation>
-    </message>
-    <message>
         <source>Automatic (16 bits)</source>
         <translation>自动（16 位）</translation>
-    </message>
-    <message>
-        <source>This vLLM does not have it.</source>
-        <translation>此 vLLM 没有它。</translation>
     </message>
     <message>
         <source>Automatic ({value})</source>
@@ -914,8 +910,16 @@
         <translation>无</translation>
     </message>
     <message>
-        <source>This vLLM has no {flag}.</source>
-        <translation>此 vLLM 没有 {flag}。</translation>
+        <source>{engine} does not take it.</source>
+        <translation>{engine} 不支持此项。</translation>
+    </message>
+    <message>
+        <source>{engine} does not have it.</source>
+        <translation>{engine} 没有此项。</translation>
+    </message>
+    <message>
+        <source>{engine} has no {flag}.</source>
+        <translation>{engine} 没有 {flag}。</translation>
     </message>
     <message>
         <source>Automatic</source>
@@ -1090,8 +1094,8 @@
         <translation>同时变为：{changes}</translation>
     </message>
     <message>
-        <source>This vLLM has no {flag}.</source>
-        <translation>此 vLLM 没有 {flag}。</translation>
+        <source>{engine} has no {flag}.</source>
+        <translation>{engine} 没有 {flag}。</translation>
     </message>
     <message>
         <source>tensor</source>

@@ -1129,8 +1129,8 @@
 <context>
     <name>ServeSheet</name>
     <message>
-        <source>Serve {name} with vLLM</source>
-        <translation>用 vLLM 运行 {name}</translation>
+        <source>Serve {name} with {engine}</source>
+        <translation>用 {engine} 运行 {name}</translation>
     </message>
     <message>
         <source>Open on the Plan page</source>

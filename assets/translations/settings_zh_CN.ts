@@ -140,6 +140,30 @@
         <translation>使用 PATH 中的 vllm</translation>
     </message>
     <message>
+        <source>SGLang</source>
+        <translation>SGLang</translation>
+    </message>
+    <message>
+        <source>The Python of an environment that has SGLang, for the same folders.</source>
+        <translation>装有 SGLang 的环境中的 Python，用于同样的文件夹。</translation>
+    </message>
+    <message>
+        <source>sglang on PATH</source>
+        <translation>PATH 中的 sglang</translation>
+    </message>
+    <message>
+        <source>Python with SGLang</source>
+        <translation>装有 SGLang 的 Python</translation>
+    </message>
+    <message>
+        <source>Folders of safetensors</source>
+        <translation>safetensors 文件夹</translation>
+    </message>
+    <message>
+        <source>Which engine serves them.</source>
+        <translation>由哪个引擎提供服务。</translation>
+    </message>
+    <message>
         <source>Use the embedded engine</source>
         <translation>使用自带引擎</translation>
     </message>

@@ -12,7 +12,13 @@ from pathlib import Path
 
 from kimi_desktop.backends.placed import settings_of
 from kimi_desktop.backends.plain_chat import plain_chat_for
-from kimi_desktop.backends.types import SERVER_KINDS, EngineKind, LoadSettings, VllmSettings
+from kimi_desktop.backends.types import (
+    SERVER_ENGINES,
+    SERVER_KINDS,
+    EngineKind,
+    LoadSettings,
+    VllmSettings,
+)
 from kimi_desktop.base.errors import PlanError
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
@@ -22,6 +28,7 @@ from kimi_desktop.planner.plan_types import Plan, Wishes
 from kimi_desktop.planner.speed_factors import Factors
 from kimi_desktop.planner.speed_setup import speed_rule
 from kimi_desktop.planner.types import ModelShape
+from kimi_desktop.planner.vllm_types import ServerWishes
 
 LEAST_CONTEXT = 2_048
 """For a model of which nothing is known yet, and before the first look at the machine."""
@@ -31,7 +38,8 @@ def plain_settings(model: LocalModel, kind: EngineKind, binary: Path | None) -> 
     """What belongs to a model and an engine whatever the plan: file, template, a short context."""
     begin = LoadSettings(model_path=model.path, kind=kind, binary=binary)
     if kind in SERVER_KINDS:  # its own template, and a context that its plan finds
-        return dataclasses.replace(begin, context=0, server=VllmSettings())
+        wishes = ServerWishes(engine=SERVER_ENGINES[kind])
+        return dataclasses.replace(begin, context=0, server=VllmSettings(wishes=wishes))
     facts = model.facts
     if facts is None:
         return begin

@@ -174,7 +174,10 @@ class LoadPlanner:
         begin = self._begin_with(model)
         entry = self._entry(model)
         if begin.server is not None:
-            return dataclasses.replace(begin, server=server_settings_of(entry))
+            kept_server = server_settings_of(entry)
+            wishes_here = dataclasses.replace(kept_server.wishes, engine=begin.server.wishes.engine)
+            server = dataclasses.replace(kept_server, wishes=wishes_here)
+            return dataclasses.replace(begin, server=server)
         kept = {}
         if not is_auto(entry):
             own = own_gpus(machine) if machine else 0

@@ -17,7 +17,13 @@ from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.end_facts import ModelFileBefore, facts_of_end, facts_of_refusal
 from kimi_desktop.backends.engine_folder import make_engine_folder, remove_engine_folder
 from kimi_desktop.backends.engine_log import EngineLog
-from kimi_desktop.backends.engines.interface import Engine, LoadReader, RunPlace
+from kimi_desktop.backends.engines.interface import (
+    CONFIG_NAME,
+    KEY_NAME,
+    Engine,
+    LoadReader,
+    RunPlace,
+)
 from kimi_desktop.backends.environment import engine_environment
 from kimi_desktop.backends.failures import EngineEnd
 from kimi_desktop.backends.launch import EngineProcess, LaunchOrder, launch
@@ -39,7 +45,6 @@ PROOF_TIMEOUT_S = 30.0
 """After it says that it is ready, an engine must soon answer to its key."""
 LOG_FILE = "engine.log"
 SOCKET_NAME = "e.sock"
-KEY_NAME = "key"
 
 
 OnProgress = Callable[[float | None, LoadStep | None], None]
@@ -229,8 +234,9 @@ class EngineRun:
                 return BackendError(ErrorCode.ENGINE_NOT_READY, {"seconds": round(PROOF_TIMEOUT_S)})
             await asyncio.sleep(ASK_AGAIN_S)
         if self._folder is not None:
-            with contextlib.suppress(OSError):
-                await self._io.in_pool((self._folder / KEY_NAME).unlink)
+            for name in (KEY_NAME, CONFIG_NAME):
+                with contextlib.suppress(OSError):
+                    await self._io.in_pool((self._folder / name).unlink)
         return None
 
     def _on_output(self, line: str) -> None:

@@ -15,7 +15,12 @@ from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.model_code import ModelCode, code_of
 from kimi_desktop.backends.server_facts import BuildFacts, facts_of, lacking
 from kimi_desktop.backends.server_needs import asked_flags, needed_beside, parsers_of
-from kimi_desktop.backends.types import EngineKind, LoadSettings, VllmSettings
+from kimi_desktop.backends.types import (
+    SERVER_ENGINES,
+    EngineKind,
+    LoadSettings,
+    VllmSettings,
+)
 from kimi_desktop.base.assets import asset
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
@@ -49,7 +54,8 @@ CPU_CONTEXT = 4_096
 CPU_CACHE_SHARE = 4
 """One part in so many of the free memory."""
 MOST_CPU_CACHE_GIB = 4
-_CATALOGUE_ENGINES = {EngineKind.VLLM: Engine.VLLM}
+_CATALOGUE_ENGINES = {EngineKind.VLLM: Engine.VLLM, EngineKind.SGLANG: Engine.SGLANG}
+_KINDS = {engine: kind for kind, engine in SERVER_ENGINES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class ServerOffer:
     code: ModelCode
     """What it would run of its own; no files = it needs none."""
     min_version: str
-    """Of vLLM, by the catalogue; "" = not known."""
+    """Of the engine, by the catalogue; "" = not known."""
     broken_versions: tuple[str, ...]
     model: VllmModel
     machine: Machine | None
@@ -172,7 +178,7 @@ class ServerPlanner:
     def _find(self, row: LocalModel, wishes: ServerWishes, machine: Machine | None) -> ServerOffer:
         model = read_folder(row.path)
         entry = self._entry(model)
-        floor = self._floor(entry, EngineKind.VLLM)
+        floor = self._floor(entry, _KINDS[wishes.engine])
         weighed = weigh(model, row.title)
         plan = plan_server(weighed, machine, wishes) if machine else None
         flags = asked_flags(floor, model)
@@ -278,6 +284,7 @@ def _on_cpu(
     free = machine.memory.available_bytes if machine else 0
     cache = min(max(free // (CPU_CACHE_SHARE * GIB), 1), MOST_CPU_CACHE_GIB)
     server = ServerSettings(
+        engine=wishes.engine,
         context=context,
         cache=wishes.cache or CacheFormat.AUTO,
         n_sequences=wishes.n_sequences,

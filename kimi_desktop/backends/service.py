@@ -21,7 +21,7 @@ from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.defaults import plain_settings
 from kimi_desktop.backends.engines.choose import PYTHON_TITLES, Engines
-from kimi_desktop.backends.engines.llama_cpp import KEY_NAME
+from kimi_desktop.backends.engines.interface import KEY_NAME
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
 from kimi_desktop.backends.load_planner import LoadPlanner
@@ -173,10 +173,13 @@ class LlamaEngineService:
         Raises:
             ChatError: it does not answer, or has no such page.
         """
-        run, client = self._run, self.client()
-        if run is None or client is None:
+        run, client, attached = self._run, self.client(), self.status.attached
+        if client is None:
             return None
-        return run.engine.read_metrics(await client.metrics_page())
+        engine = run.engine if run is not None else None
+        if attached is not None:
+            engine = self.engines.behind(attached.program)
+        return engine.read_metrics(await client.metrics_page()) if engine is not None else None
 
     def set_generating(self, generating: bool) -> None:
         """An answer begins or ends; counted. On the IO thread."""

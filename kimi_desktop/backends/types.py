@@ -13,7 +13,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.planner.limits import SpeedLimits
 from kimi_desktop.planner.plan_types import LoadMode, Numa, Plan, Remedy, RpcDevice, Wishes
 from kimi_desktop.planner.speed_types import Band, SpeedForecast
-from kimi_desktop.planner.vllm_types import ServerSettings, ServerWishes
+from kimi_desktop.planner.vllm_types import ServerEngine, ServerSettings, ServerWishes
 
 
 class EngineKind(StrEnum):
@@ -27,9 +27,16 @@ class EngineKind(StrEnum):
     """The server of that package, in a Python of its own."""
     VLLM = "vllm"
     """Serves a folder of safetensors, as a rule from GPUs alone."""
+    SGLANG = "sglang"
+    """The same."""
 
 
-SERVER_KINDS = frozenset({EngineKind.VLLM})
+SERVER_ENGINES: Mapping[EngineKind, ServerEngine] = {
+    EngineKind.VLLM: ServerEngine.VLLM,
+    EngineKind.SGLANG: ServerEngine.SGLANG,
+}
+"""As the planner calls them."""
+SERVER_KINDS = frozenset(SERVER_ENGINES)
 """Engines that are given a folder in Hugging Face's layout and have ``VllmSettings``."""
 
 

@@ -78,6 +78,10 @@ class EngineSettings:
     """A Python (or its environment's folder) whose llama-cpp-python serves instead of both."""
     vllm_python: str = ""
     """A Python (or its environment's folder) that has vLLM; "" = the one on PATH, or our own."""
+    sglang_python: str = ""
+    """The same of SGLang."""
+    server_engine: str = "vllm"
+    """What serves folders of safetensors: vllm or sglang (unknown: vllm)."""
     loads: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
     """Per model id, what the user chose: wishes for the planner, or load settings."""
     options: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)

@@ -28,7 +28,7 @@ _NAMES = {
         "experts": "--ep-size", "decode_context": "", "context": "--context-length",
         "share": "--mem-fraction-static", "cache": "--kv-cache-dtype", "fp8": "fp8_e4m3",
         "offload": "--cpu-offload-gb", "eager": "--disable-cuda-graph",
-        "text_only": "--language-only",
+        "text_only": "--language-model-only",
     },
 }  # fmt: skip
 

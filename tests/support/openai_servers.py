@@ -188,6 +188,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/health" and program in ("vllm", "sglang", "llama.cpp"):
             body = '{"status":"ok"}' if program == "llama.cpp" else ""
             self._answer(200, body.encode())
+        elif path == "/metrics" and program == "vllm":
+            text = "vllm:num_requests_running 2.0\nvllm:num_requests_waiting 1.0\n"
+            self._answer(200, text.encode(), "text/plain")
         elif path == "/version" and program == "vllm":
             self._json(200, {"version": "0.32.0"})
         elif path == "/props" and program == "llama.cpp":

@@ -103,3 +103,16 @@ def test_the_first_question_can_be_switched_off(qtbot, page, bridge):
     assert switch.isChecked()
     qtbot.mouseClick(switch, Qt.MouseButton.LeftButton)
     assert not bridge.settings.engine.first_question
+
+
+def test_which_engine_serves_folders_is_chosen(qtbot, bridge, services):
+    widget = SettingsPage(bridge)
+    qtbot.addWidget(widget)
+    card = widget.engine
+    assert card.server_engine.key() == "vllm"
+    card.server_engine.chosen.emit("sglang")
+    assert bridge.settings.engine.server_engine == "sglang"
+    card.sglang.field.setText("/opt/sglang/bin/python")
+    card.sglang.field.editingFinished.emit()
+    assert bridge.settings.engine.sglang_python == "/opt/sglang/bin/python"
+    assert card.server_engine.key() == "sglang"

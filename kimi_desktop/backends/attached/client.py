@@ -91,6 +91,10 @@ class AttachedClient(EngineClient):
             return None
         return count if isinstance(count, int) else None
 
+    async def metrics_page(self) -> str:
+        """Beside its API, where the program has one."""
+        return await self._get_text(f"{root_of(self._attachment.url)}/metrics")
+
     async def is_healthy(self) -> bool:
         """It still lists its models."""
         return await self._trouble() is None

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild
-from kimi_desktop.backends.engines import llama_cpp_python
+from kimi_desktop.backends.engines import llama_cpp_python, sglang, vllm
 from kimi_desktop.backends.engines.interface import Engine
 from kimi_desktop.backends.engines.llama_cpp import LlamaCpp
 from kimi_desktop.backends.engines.llama_cpp_python import LlamaCppPython
 from kimi_desktop.backends.engines.python_probe import find_program
-from kimi_desktop.backends.engines.vllm import PACKAGE, TITLE, Vllm
 from kimi_desktop.backends.probe import embedded_build, find_llama_server
-from kimi_desktop.backends.types import EngineKind, LoadSettings
+from kimi_desktop.backends.types import EngineKind, LoadSettings, ServerProgram
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.settings import EngineSettings
 from kimi_desktop.models.types import LocalModel, ModelFormat
 
-PYTHON_TITLES = {EngineKind.VLLM: TITLE, EngineKind.LLAMA_CPP_PYTHON: llama_cpp_python.TITLE}
+PYTHON_TITLES = {
+    EngineKind.VLLM: vllm.TITLE,
+    EngineKind.SGLANG: sglang.TITLE,
+    EngineKind.LLAMA_CPP_PYTHON: llama_cpp_python.TITLE,
+}
 """Engines that are found in a Python."""
+_PROGRAMS: Mapping[EngineKind, tuple[str, ...]] = {
+    EngineKind.VLLM: (vllm.PACKAGE,),
+    EngineKind.SGLANG: (sglang.PACKAGE,),
+    EngineKind.LLAMA_CPP_PYTHON: ("python", *llama_cpp_python.MODULE_WORDS),
+}
+"""How they are shown before they were asked."""
 
 
 class Engines:
@@ -36,19 +45,38 @@ class Engines:
         """
         self._settings = settings
         self.llama = LlamaCpp()
-        self.vllm = Vllm(memory)
+        self.vllm = vllm.Vllm(memory)
+        self.sglang = sglang.Sglang(memory)
         self.python = LlamaCppPython(memory)
 
     def engine(self, settings: LoadSettings) -> Engine:
         """What drives these settings."""
-        if settings.kind is EngineKind.VLLM:
-            return self.vllm
-        return self.python if settings.kind is EngineKind.LLAMA_CPP_PYTHON else self.llama
+        return self._in_python.get(settings.kind, self.llama)
+
+    def behind(self, program: ServerProgram) -> Engine | None:
+        """Who reads the counters of a server that is not ours."""
+        engines: Mapping[ServerProgram, Engine] = {
+            ServerProgram.LLAMA_CPP: self.llama,
+            ServerProgram.VLLM: self.vllm,
+            ServerProgram.SGLANG: self.sglang,
+        }
+        return engines.get(program)
+
+    @property
+    def _in_python(self) -> Mapping[EngineKind, vllm.Vllm | sglang.Sglang | LlamaCppPython]:
+        return {
+            EngineKind.VLLM: self.vllm,
+            EngineKind.SGLANG: self.sglang,
+            EngineKind.LLAMA_CPP_PYTHON: self.python,
+        }
 
     def chosen(self, model: LocalModel | None = None) -> tuple[EngineKind, Path | None]:
         """What a start of this model would use; None for a GGUF file."""
         if model is not None and model.format is ModelFormat.SAFETENSORS:
-            return EngineKind.VLLM, find_program(self._settings().vllm_python, PACKAGE)
+            chosen = self._settings()
+            if chosen.server_engine == EngineKind.SGLANG.value:
+                return EngineKind.SGLANG, find_program(chosen.sglang_python, sglang.PACKAGE)
+            return EngineKind.VLLM, find_program(chosen.vllm_python, vllm.PACKAGE)
         if self._settings().llama_python:
             python = Path(self._settings().llama_python).expanduser()
             return EngineKind.LLAMA_CPP_PYTHON, python
@@ -73,7 +101,7 @@ class Engines:
     def known(self, settings: LoadSettings) -> EngineBuild | None:
         """What has been found out about it; asks nothing."""
         if settings.kind in PYTHON_TITLES:
-            asked = self.vllm if settings.kind is EngineKind.VLLM else self.python
+            asked = self._in_python[settings.kind]
             return asked.known(settings.binary) if settings.binary is not None else None
         if settings.kind is EngineKind.EMBEDDED or settings.binary is None:
             with contextlib.suppress(BackendError):
@@ -91,10 +119,8 @@ class Engines:
         if known is not None:
             return known
         if settings.kind in PYTHON_TITLES:
-            program: tuple[str, ...] = (PACKAGE,)
-            if settings.kind is EngineKind.LLAMA_CPP_PYTHON:
-                program = ("python", *llama_cpp_python.MODULE_WORDS)
             title = PYTHON_TITLES[settings.kind]
+            program = _PROGRAMS[settings.kind]
             return EngineBuild(settings.kind, program, _Everything(), name=title)
         program = (str(settings.binary),)
         return dataclasses.replace(embedded_build(), program=program)

@@ -17,6 +17,11 @@ from kimi_desktop.backends.failures import EngineEnd
 from kimi_desktop.backends.types import EngineMetrics, LoadSettings, LoadStep
 from kimi_desktop.base.errors import BackendError
 
+KEY_NAME = "key"
+"""In the run's folder: the key alone."""
+CONFIG_NAME = "key.yaml"
+"""The same for an engine that reads it out of a configuration."""
+
 
 @dataclass(frozen=True, slots=True)
 class StopRules:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild, Listening, build_command
 from kimi_desktop.backends.engines.interface import (
+    KEY_NAME,
     Heard,
     LoadReader,
     Proof,
@@ -24,7 +25,6 @@ from kimi_desktop.backends.types import EngineKind, EngineMetrics, LoadSettings
 from kimi_desktop.base.errors import BackendError
 from kimi_desktop.planner.plan_types import LoadMode
 
-KEY_NAME = "key"
 ROUTER_FAREWELL = "cmd_router_to_child:exit"
 
 # The first is b11549's, the second what llama-server wrote until 2025.

@@ -25,6 +25,7 @@ from kimi_desktop.backends.environment import engine_environment
 from kimi_desktop.backends.probe import WRONG_CPU_EXITS, not_startable
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.files import write_atomically
+from kimi_desktop.models.will_load import version_numbers
 
 ASK_TIMEOUT_S = 30.0
 HELP_TIMEOUT_S = 240.0
@@ -113,6 +114,19 @@ async def find_installed(place: Path, name: str, title: str) -> Installed:
         if code == 0 and found["place"]:
             return Installed(python, Path(found["place"]), str(found["version"]))
     raise not_in_python(place, title)
+
+
+async def find_installed_since(place: Path, name: str, title: str, floor: str) -> Installed:
+    """The same of at least a version. A tenth of a second.
+
+    Raises:
+        BackendError: as ``find_installed``, and ENGINE_TOO_OLD.
+    """
+    installed = await find_installed(place, name, title)
+    if version_numbers(installed.version)[:3] < version_numbers(floor):
+        params = {"name": title, "version": installed.version or "?", "floor": floor}
+        raise BackendError(ErrorCode.ENGINE_TOO_OLD, params)
+    return installed
 
 
 async def output_of(

@@ -18,11 +18,15 @@ _PREFIX = re.compile(
 )
 _ECHO = re.compile(
     r"Engine core initialization failed|further information visit|EngineDeadError"
+    r"|[Ss]igquit|SIGQUIT"
     r"|^\W*(?:raise|return) "
 )
 """Lines that repeat a reason, and the source in a traceback."""
 _SAID = re.compile(r"^(?:[\w.]+(?:Error|Exception)|Value error|libgomp): |: error: ")
-_WORKER = re.compile(r"died unexpectedly \(exit code: (-?\d+)\)")
+_WORKER = re.compile(
+    r"(?:died unexpectedly|died during initialization) \(exit code: (-?\d+)\)"
+    r"|crashed with exit code (-?\d+)"
+)
 
 _PORT = re.compile(r"Address already in use|address already in use")
 _ARGUMENT = re.compile(
@@ -82,7 +86,7 @@ def _plain_end(end: EngineEnd, code: int) -> BackendError:
 def _worker_code(lines: Sequence[str]) -> int:
     for line in lines:
         if match := _WORKER.search(line):
-            return int(match[1])
+            return int(match[1] or match[2])
     return 0
 
 

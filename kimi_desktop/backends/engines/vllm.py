@@ -17,7 +17,7 @@ from kimi_desktop.backends.engines.python_probe import (
     HelpMemory,
     Installed,
     ask_flags,
-    find_installed,
+    find_installed_since,
 )
 from kimi_desktop.backends.engines.server_failures import explain_server
 from kimi_desktop.backends.engines.server_line import ServerLine
@@ -26,8 +26,7 @@ from kimi_desktop.backends.failures import EngineEnd
 from kimi_desktop.backends.served_support import read_vllm_support
 from kimi_desktop.backends.server_facts import NO_PARSER
 from kimi_desktop.backends.types import EngineKind, EngineMetrics, LoadSettings, VllmSettings
-from kimi_desktop.base.errors import BackendError, ErrorCode
-from kimi_desktop.models.will_load import version_numbers
+from kimi_desktop.base.errors import BackendError
 from kimi_desktop.planner.vllm_flags import server_flags
 
 PACKAGE = "vllm"
@@ -83,12 +82,7 @@ class Vllm:
         Raises:
             BackendError: there is none, or it is older than ``FLOOR``.
         """
-        installed = await find_installed(program, PACKAGE, TITLE)
-        if version_numbers(installed.version)[:3] < version_numbers(FLOOR):
-            version = installed.version or "?"
-            params = {"name": TITLE, "version": version, "floor": FLOOR}
-            raise BackendError(ErrorCode.ENGINE_TOO_OLD, params)
-        return installed
+        return await find_installed_since(program, PACKAGE, TITLE, FLOOR)
 
     async def probe(self, program: Path) -> EngineBuild:
         """Version and flags. Up to half a minute the first time, for its help."""

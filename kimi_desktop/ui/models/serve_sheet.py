@@ -13,7 +13,7 @@ from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.model_names import full_name
 from kimi_desktop.ui.overlay import Overlay
-from kimi_desktop.ui.server_plan.planning import ServerPlanning
+from kimi_desktop.ui.server_plan.planning import ServerPlanning, engine_title
 from kimi_desktop.ui.server_plan.server_answer import ServerAnswer
 from kimi_desktop.ui.server_plan.server_form import ServerForm
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
@@ -33,7 +33,9 @@ class ServeSheet(Overlay):
         self._bridge = bridge
         self._model = model
         self.planning = ServerPlanning(bridge, self)
-        heading = self.tr("Serve {name} with vLLM").format(name=full_name(model))
+        engine = engine_title(bridge.services.engine.settings_for(model))
+        heading = self.tr("Serve {name} with {engine}")
+        heading = heading.format(name=full_name(model), engine=engine)
         self.build = Label(tone="muted", wrap=True)
         self.form = ServerForm(self.planning)
         self.answer = ServerAnswer(self.planning)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import ServerOffer
-from kimi_desktop.backends.types import LoadSettings, PlanChoices, VllmSettings
+from kimi_desktop.backends.types import EngineKind, LoadSettings, PlanChoices, VllmSettings
 from kimi_desktop.base.errors import KimiError, SettingsError
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.plan_types import Wishes
@@ -75,6 +75,11 @@ class ServerPlanning(QObject):
         return self._bridge.services.engine.name_of(settings) if settings is not None else ""
 
     @property
+    def engine_title(self) -> str:
+        """Which kind of engine serves it."""
+        return engine_title(self.settings)
+
+    @property
     def on_cpu(self) -> bool:
         """The engine was built without GPUs."""
         settings, engine = self.settings, self._bridge.services.engine
@@ -83,7 +88,7 @@ class ServerPlanning(QObject):
     @property
     def is_changed(self) -> bool:
         """There is something to take back."""
-        kept = VllmSettings(trusted_code=self.special.trusted_code)
+        kept = self._untouched()
         return self.model is not None and self.special != kept
 
     @property
@@ -152,7 +157,7 @@ class ServerPlanning(QObject):
 
     def reset(self) -> None:
         """Leave everything to the planner again; consent stays."""
-        self._choose(VllmSettings(trusted_code=self.special.trusted_code))
+        self._choose(self._untouched())
         self.refresh()
 
     def allow(self, allowed: bool) -> None:
@@ -189,6 +194,11 @@ class ServerPlanning(QObject):
                 self._bridge.navigation.report(error)
 
     # inside
+
+    def _untouched(self) -> VllmSettings:
+        """Nothing chosen but the engine and consent."""
+        wishes = ServerWishes(engine=self.wishes.engine)
+        return VllmSettings(wishes=wishes, trusted_code=self.special.trusted_code)
 
     def _ask_engine(self) -> None:
         self.facts, self.engine_error = None, None
@@ -244,3 +254,9 @@ class ServerPlanning(QObject):
     def _is_of(self, asked: LoadSettings) -> bool:
         now = self.settings
         return now is not None and (now.model_path, now.binary) == (asked.model_path, asked.binary)
+
+
+def engine_title(settings: LoadSettings | None) -> str:
+    """Of a server engine, whether it is installed or not."""
+    is_sglang = settings is not None and settings.kind is EngineKind.SGLANG
+    return "SGLang" if is_sglang else "vLLM"

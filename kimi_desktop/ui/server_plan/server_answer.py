@@ -99,8 +99,15 @@ class ServerAnswer(QWidget):
         if planning.engine_error is not None:
             text = " ".join(describe_error(planning.engine_error, language()))
         elif planning.model is not None and not planning.build:
-            text = self.tr("vLLM was not found. Install it, or name a Python: Settings, Engine.")
+            text = self._missing(planning.engine_title)
         _set(self.engine, text)
+
+    def _missing(self, engine: str) -> str:
+        """The app installs vLLM itself."""
+        if engine == "vLLM":
+            return self.tr("vLLM was not found. Install it, or name a Python: Settings, Engine.")
+        words = self.tr("{engine} was not found. Point at a Python that has it: Settings, Engine.")
+        return words.format(engine=engine)
 
     def _show_verdict(self) -> None:
         planning = self._planning

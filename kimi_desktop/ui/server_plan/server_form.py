@@ -198,7 +198,7 @@ class ServerForm(QWidget):
         facts = self._planning.facts
         why = ""
         if facts is not None and not facts.takes_fp8_cache:
-            why = self.tr("This vLLM does not take it.")
+            why = self.tr("{engine} does not take it.").format(engine=facts.name)
         items = (
             LegalItem(self.tr("Automatic (16 bits)"), ""),
             LegalItem("FP8", CacheFormat.FP8.value, why),
@@ -217,7 +217,7 @@ class ServerForm(QWidget):
     ) -> None:
         names = [*dict.fromkeys((PARSER_PRESET, *known, *([now] if now else ())))]
         names = [name for name in names if name != NO_PARSER]
-        missing = self.tr("This vLLM does not have it.")
+        missing = self.tr("{engine} does not have it.").format(engine=self._planning.build)
         items = [
             LegalItem(
                 self.tr("Automatic ({value})").format(value=automatic or self.tr("none")), ""
@@ -240,8 +240,11 @@ class ServerForm(QWidget):
             switch.setChecked(on)
             missing = key in unknown
             switch.setEnabled(not missing or on)
-            words = self.tr("This vLLM has no {flag}.").format(flag=FLAGS_OF[key])
-            switch.setToolTip(words if missing else "")
+            words = ""
+            if missing and facts is not None:
+                words = self.tr("{engine} has no {flag}.")
+                words = words.format(engine=facts.name, flag=facts.names.get(key, FLAGS_OF[key]))
+            switch.setToolTip(words)
 
     def _say_defaults(self, offer: ServerOffer | None, *, on_cpu: bool) -> None:
         """What an empty field means now."""

@@ -31,6 +31,7 @@ class SplitFields(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._split = Split()
+        self._facts: BuildFacts | None = None
         self.selects = {axis: LegalSelect() for axis in AXES}
         self._fields = {axis: LabeledField(select) for axis, select in self.selects.items()}
         self.experts = CheckBox()
@@ -58,7 +59,7 @@ class SplitFields(QWidget):
             wished: of the user; None = the planner's.
             facts: what the engine can do, as far as it was asked.
         """
-        self._split = choices.split
+        self._split, self._facts = choices.split, facts
         unknown = facts.unknown if facts is not None else frozenset()
         for axis, select in self.selects.items():
             missing = self._lacks(axis) if axis in unknown else ""
@@ -121,7 +122,11 @@ class SplitFields(QWidget):
                                split.decode_context))  # fmt: skip
 
     def _lacks(self, key: str) -> str:
-        return self.tr("This vLLM has no {flag}.").format(flag=FLAGS_OF[key])
+        facts = self._facts
+        if facts is None:
+            return ""
+        words = self.tr("{engine} has no {flag}.")
+        return words.format(engine=facts.name, flag=facts.names.get(key, FLAGS_OF[key]))
 
     def _short_names(self) -> dict[str, str]:
         return {

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.install.types import InstallsChanged
+from kimi_desktop.backends.types import EngineKind
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import Settings
@@ -22,7 +23,10 @@ from kimi_desktop.ui.settings.vllm_installs import VllmInstalls
 from kimi_desktop.ui.widgets.button import Button, IconButton
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import MEDIUM, ElidedLabel, Label, TextSize
+from kimi_desktop.ui.widgets.segmented import Segmented
 from kimi_desktop.ui.widgets.toggle import Switch
+
+VLLM, SGLANG = EngineKind.VLLM.value, EngineKind.SGLANG.value
 
 
 class PathRow(QWidget):
@@ -175,10 +179,15 @@ class EngineCard(SettingsCard):
         self.python = ProgramRow(bridge, "llama_python")
         self.vllm = ProgramRow(bridge, "vllm_python")
         self.installs = VllmInstalls(bridge)
+        self.sglang = ProgramRow(bridge, "sglang_python")
+        self.server_engine = Segmented([(VLLM, "vLLM"), (SGLANG, "SGLang")])
+        self.server_engine.chosen.connect(self._on_server_engine)
+        self._server_row = SettingRow(self.server_engine)
         self.first_question = Switch()
         self.first_question.clicked.connect(self._on_first_question)
         self._question_row = SettingRow(self.first_question)
-        self.show_rows((self.llama, self.python, self.vllm, self.installs, self._question_row))
+        servers = (self._server_row, self.vllm, self.installs, self.sglang)
+        self.show_rows((self.llama, self.python, *servers, self._question_row))
         bridge.happened.connect(self._on_event)
         self.retranslate()
 
@@ -213,6 +222,16 @@ class EngineCard(SettingsCard):
         self.vllm.set_words(
             self.tr("vllm on PATH"), self.tr("Python with vLLM"), self.tr("Use the one on PATH")
         )
+        self.sglang.set_texts(
+            self.tr("SGLang"),
+            self.tr("The Python of an environment that has SGLang, for the same folders."),
+        )
+        self.sglang.set_words(
+            self.tr("sglang on PATH"), self.tr("Python with SGLang"), self.tr("Use the one on PATH")
+        )
+        self._server_row.set_texts(
+            self.tr("Folders of safetensors"), self.tr("Which engine serves them.")
+        )
         self._question_row.set_texts(
             self.tr("Try a loaded model"),
             self.tr(
@@ -222,7 +241,16 @@ class EngineCard(SettingsCard):
         )
         self._show_question()
 
+    def _on_server_engine(self, name: str) -> None:
+        self._bridge.save_settings(
+            lambda before: dataclasses.replace(
+                before, engine=dataclasses.replace(before.engine, server_engine=name)
+            )
+        )
+
     def _show_question(self) -> None:
+        chosen = self._bridge.settings.engine.server_engine
+        self.server_engine.choose(SGLANG if chosen == SGLANG else VLLM)
         self.first_question.setChecked(self._bridge.settings.engine.first_question)
 
     def _on_first_question(self, wanted: bool) -> None:
@@ -237,6 +265,7 @@ class EngineCard(SettingsCard):
             self.llama.show_path()
             self.python.show_path()
             self.vllm.show_path()
+            self.sglang.show_path()
             self._show_question()
 
 

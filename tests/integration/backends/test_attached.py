@@ -123,6 +123,18 @@ def test_detaching_in_mid_answer_ends_the_stream_and_not_the_server(
         assert bench.servers.check("Lab").result(30).problem is None
 
 
+def test_counters_of_a_known_program_are_read(bench: AttachedBench) -> None:
+    with OpenAiServer("vllm", key=KEY) as server, OpenAiServer("ollama") as other:
+        attach(bench, server)
+        found = bench.io.submit(bench.engine.metrics).result(30)
+        assert found is not None
+        assert (found.running, found.waiting) == (2, 1)
+        bench.add(other, "Ollama here")
+        bench.servers.attach("Ollama here", "gemma3:270m").result(30)
+        assert bench.io.submit(bench.engine.metrics).result(30) is None
+        assert "/metrics" not in other.paths()
+
+
 def test_models_are_chosen_by_name(bench: AttachedBench) -> None:
     with OpenAiServer("openai", models=("a", "b")) as server:
         bench.add(server)
