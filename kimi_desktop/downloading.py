@@ -5,13 +5,15 @@ On the caller's thread.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from kimi_desktop.backends.engine_checks import EngineChecks
 from kimi_desktop.backends.probe import find_build
 from kimi_desktop.base.io_loop import IoLoop
-from kimi_desktop.base.messages import Language
+from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.downloads.header_verdict import header_verdict
@@ -62,6 +64,10 @@ def fetch_model(
 
     endpoint = settings.hubs.endpoint
     prepare = preparing(tokens.value_of, hubs=lambda: known_hubs(endpoint=endpoint), judges=judges)
+    if not json_output:
+        asked = (source,) if source else [hub.endpoint for hub in known_hubs(endpoint=endpoint)]
+        hosts = ", ".join(urlsplit(one).netloc or one for one in asked)
+        sys.stderr.write(message("downloads.asking", language, hosts=hosts) + "\n")
     try:
         prepared = prepare(wanted, folder, include, source)
     finally:

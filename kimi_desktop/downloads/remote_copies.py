@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 
+from kimi_desktop.base.threads import map_at_once
 from kimi_desktop.downloads.hubs.addresses import file_url
 from kimi_desktop.downloads.remote_header import RemoteSource
 from kimi_desktop.downloads.remote_sets import AT_ONCE, RemoteSet
@@ -31,5 +31,4 @@ def copy_remote_headers(listing: RepoListing, one: RemoteSet) -> tuple[HeaderCop
         DownloadError: one of them cannot be fetched.
         ModelError: one of them is damaged.
     """
-    with ThreadPoolExecutor(min(AT_ONCE, len(one.parts)), thread_name_prefix="kimi-copy") as pool:
-        return tuple(pool.map(lambda part: copy_remote_header(listing, part), one.parts))
+    return tuple(map_at_once(lambda part: copy_remote_header(listing, part), one.parts, AT_ONCE))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, ModelError, Param
+from kimi_desktop.base.threads import map_at_once
 from kimi_desktop.downloads.hubs.addresses import file_url
 from kimi_desktop.downloads.remote_header import read_remote_header
 from kimi_desktop.downloads.types import RepoFile, RepoListing, Source
@@ -112,8 +112,7 @@ def read_remote_facts(
         except DownloadError as error:
             raise _named(error, listing, part) from error
 
-    with ThreadPoolExecutor(min(AT_ONCE, len(one.parts)), thread_name_prefix="kimi-head") as pool:
-        headers = list(pool.map(header_of, one.parts))
+    headers = map_at_once(header_of, one.parts, AT_ONCE)
     name = PurePosixPath(one.path).name
     if companion_kind(headers[0], name) is not None:
         raise ModelError(ErrorCode.MODEL_COMPANION, {"path": f"{listing.repo}/{one.path}"})

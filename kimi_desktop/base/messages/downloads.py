@@ -149,6 +149,7 @@ TEXTS: dict[str, Text] = {
         "Settle them, then run the command again. Nothing was written.",
         "请先解决这些问题，然后重新运行命令；没有写入任何内容。",
     ),
+    "downloads.asking": Text("Asking {hosts}…", "正在查询 {hosts}…"),
     "downloads.plan": Text(
         "{title}: {count} files, {size} ({missing} to fetch), commit {commit}",
         "{title}：{count} 个文件，{size}（待获取 {missing}），提交 {commit}",

@@ -8,10 +8,10 @@ answers leads: its hashes are what the download is held to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.threads import map_at_once
 from kimi_desktop.downloads.hubs.hub import Hub, HubClient
 from kimi_desktop.downloads.types import HubKind, RepoFile, RepoListing, Source
 
@@ -101,8 +101,7 @@ def gather(
         except DownloadError as error:
             return Refusal(hub, error)
 
-    with ThreadPoolExecutor(max(len(hubs), 1), thread_name_prefix="kimi-hub") as pool:
-        answers = list(pool.map(ask, hubs))
+    answers = map_at_once(ask, hubs, len(hubs))
     listings = [answer for answer in answers if isinstance(answer, RepoListing)]
     refusals = tuple(answer for answer in answers if isinstance(answer, Refusal))
     if not listings:

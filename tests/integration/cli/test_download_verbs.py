@@ -154,6 +154,28 @@ def test_a_failure_in_mid_download(hub: LocalHub, paths: AppPaths) -> None:
     assert "licence" in done.stderr
 
 
+def test_ctrl_c_before_the_first_byte_ends_at_once(hub: LocalHub, paths: AppPaths) -> None:
+    hub.faults.add("/api/", Fault(stall_s=PATIENCE_S))
+    child = subprocess.Popen(
+        command(hub, "download", REPO),
+        env=environment(hub, paths),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stderr is not None
+    try:
+        assert hub.endpoint.partition("//")[2] in child.stderr.readline()  # who is asked
+        deadline = time.monotonic() + PATIENCE_S
+        while not hub.log and time.monotonic() < deadline:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(PATIENCE_S / 3) == 130
+    finally:
+        child.kill()
+        child.communicate()
+
+
 def test_ctrl_c_keeps_everything(hub: LocalHub, paths: AppPaths) -> None:
     hub.speeds["cdn"] = 2.0 * MIB
     with subprocess.Popen(
