@@ -1,8 +1,9 @@
 """How often the diagnosis is right, what unseen wordings would do to it, and what a big log costs.
 
-``--cases FILE.jsonl`` prints one JSON line per case on stdout (id, cause, confidence,
+``--cases FILE.jsonl ...`` prints one JSON line per case on stdout (id, cause, confidence,
 evidence_line, fix), looking only at engine, engine_version, exit, log, machine, settings and phase,
-and figures on stderr when the cases name their causes. ``--big`` times a log of 10 MB.
+and figures on stderr when the cases name their causes. ``--seen FILE.jsonl ...`` names cases of
+another source, whose wordings count as known. ``--big`` times a log of 10 MB.
 """
 
 from __future__ import annotations
@@ -30,21 +31,26 @@ MEGABYTES = 10
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=Path, default=DEFAULT_CASES)
+    parser.add_argument("--cases", type=Path, nargs="+", default=[DEFAULT_CASES])
+    parser.add_argument("--seen", type=Path, nargs="+", default=[], help="cases that all know")
     parser.add_argument("--big", action="store_true", help="time a log of 10 MB instead")
     options = parser.parse_args(arguments)
     if options.big:
         _time_a_big_log()
         return 0
-    text = options.cases.read_text(encoding="utf-8")
-    cases = [json.loads(line) for line in text.splitlines() if line.strip()]
+    cases, also_seen = _cases_of(options.cases), _cases_of(options.seen)
     for case in cases:
         line = case_line(str(case.get("id", "")), diagnose(evidence_of(case)))
         print(json.dumps(line, ensure_ascii=False))
     if all("cause" in case for case in cases):
         _report("all rules", cases, shipped_rules())
-        _report_unseen(cases)
+        _report_unseen(cases, also_seen)
     return 0
+
+
+def _cases_of(files: Iterable[Path]) -> list[Mapping[str, Any]]:
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _report(title: str, cases: Iterable[Mapping[str, Any]], book: RuleBook) -> None:
@@ -71,12 +77,15 @@ def _report(title: str, cases: Iterable[Mapping[str, Any]], book: RuleBook) -> N
         print(f"  {family:8} {right[family]:3} of {total:3}", file=sys.stderr)
 
 
-def _report_unseen(cases: Sequence[Mapping[str, Any]]) -> None:
+def _report_unseen(
+    cases: Sequence[Mapping[str, Any]], also_seen: Sequence[Mapping[str, Any]]
+) -> None:
     """Rules drawn from one half of a cause's wordings, tested on the other half.
 
     A wording (one pattern) that no case of the first half supports, but one of the second does, is
     taken out, as if nobody had seen it; so is a rule of facts alone that only the second half
-    supports. What matches in neither half was not drawn from these cases and stays.
+    supports. What matches in neither half was not drawn from these cases and stays. ``also_seen``
+    are cases of another source: what they support was known without any of these.
     """
     by_cause: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for case in cases:
@@ -85,7 +94,7 @@ def _report_unseen(cases: Sequence[Mapping[str, Any]]) -> None:
     families = {rule.cause: rule.family for rule in shipped_rules().rules}
     for turn in (0, 1):
         unseen: list[Mapping[str, Any]] = []
-        seen: list[Mapping[str, Any]] = []
+        seen = list(also_seen)
         for group in by_cause.values():
             for number, wording in enumerate(_wordings(group)):
                 (unseen if number % 2 == turn and len(group) > 1 else seen).extend(wording)

@@ -232,3 +232,10 @@ def test_an_exception_that_nobody_caught_is_a_crash_of_the_engine() -> None:
     log = "Traceback (most recent call last):\nIndexError: list index out of range"
     assert cause_of(log, phase="serve", exit=EngineExit(code=1)) == "engine_bug_crash"
     assert cause_of(log, phase="serve", exit=EngineExit(is_alive=True)) is None
+
+
+def test_a_file_that_is_not_found_has_nothing_to_do_with_the_network() -> None:
+    """``FileNotFoundError`` holds ENOTFOUND when upper and lower case are the same."""
+    log = "FileNotFoundError: [Errno 2] No such file or directory: '/models/a/config.json'"
+    found = diagnose(Evidence(log=log, phase="start", exit=EngineExit(code=1)))
+    assert "download_refused_or_offline" not in {finding.cause for finding in found.findings}
