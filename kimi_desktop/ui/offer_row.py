@@ -18,7 +18,7 @@ CHIPS = {
     Use.NONE: Verdict.BAD,
     Use.UNKNOWN: Verdict.UNKNOWN,
 }
-COLUMNS = (0, 272, 192, 160)
+COLUMNS = (0, 256, 176, 192)
 """Widths of name (the rest), verdict, speed and size."""
 SLIM_COLUMNS = (0, 216, 176, 96)
 """The same beside a pane with the details."""
