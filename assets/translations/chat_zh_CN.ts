@@ -489,6 +489,10 @@
         <translation>未连接</translation>
     </message>
     <message>
+        <source>What you write is sent to {host}.</source>
+        <translation>您输入的内容会发送到 {host}。</translation>
+    </message>
+    <message>
         <source>Explain mixture of experts to a colleague in five sentences.</source>
         <translation>用五句话向同事解释混合专家模型。</translation>
     </message>

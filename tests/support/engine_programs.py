@@ -38,11 +38,21 @@ def short_folder() -> Iterator[Path]:
 @contextlib.contextmanager
 def embedded_engine(model: Path, *more: str) -> Iterator[RunningProgram]:
     """The real embedded engine; ready when it yields."""
+    with _running(_embedded(model, *more)) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def embedded_on_port(model: Path, port: int) -> Iterator[RunningProgram]:
+    """The same on 127.0.0.1, as somebody would run it for others."""
+    with _running(_embedded(model), port=port) as running:
+        yield running
+
+
+def _embedded(model: Path, *more: str) -> list[str]:
     arguments = ["-m", "kimi_desktop.backends.embedded", "-m", str(model)]
     # One thread: two that wait for each other lose seconds when other tests hold a core.
-    settings = ["-c", "2048", "-t", "1", "-np", "1", "--fit", "off", "--metrics", *more]
-    with _running([*arguments, *settings]) as running:
-        yield running
+    return [*arguments, "-c", "2048", "-t", "1", "-np", "1", "--fit", "off", "--metrics", *more]
 
 
 @contextlib.contextmanager
@@ -54,11 +64,13 @@ def misbehaving_engine(model: Path) -> Iterator[RunningProgram]:
 
 
 @contextlib.contextmanager
-def _running(arguments: Sequence[str]) -> Iterator[RunningProgram]:
+def _running(arguments: Sequence[str], *, port: int | None = None) -> Iterator[RunningProgram]:
     with short_folder() as folder:
         key_file, socket, log = folder / "key", folder / "e.sock", folder / "log"
         key_file.write_text(KEY + "\n", encoding="utf-8")
         where = ["--host", str(socket), "--api-key-file", str(key_file)]
+        if port is not None:
+            where[1:2] = ["127.0.0.1", "--port", str(port)]
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, *arguments, *where],
@@ -70,7 +82,7 @@ def _running(arguments: Sequence[str]) -> Iterator[RunningProgram]:
             )
         try:
             _wait_until_listening(process, log)
-            yield RunningProgram(process, Endpoint(socket, None, KEY), log)
+            yield RunningProgram(process, Endpoint(None if port else socket, port, KEY), log)
         finally:
             process.kill()
             process.wait()

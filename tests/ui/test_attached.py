@@ -172,10 +172,21 @@ def test_an_empty_chat_names_model_server_and_program(qtbot, bridge, services):
     assert panel.beginning is Beginning.LOADED
     assert panel.state_text() == "Lab · vLLM 0.32.0 · Attached"
     assert panel.load_button.isHidden()
+    assert not panel.where.isHidden()
+    assert panel.where.text() == "What you write is sent to 192.168.1.5."
     services.engine.stop()
     panel.refresh()
     assert panel.state_text() == "Lab · Not attached"
     assert panel.load_button.text() == "Attach"
+
+
+def test_on_this_computer_nothing_is_sent_anywhere(qtbot, bridge, services):
+    services.other_servers.set_servers(FOUND)
+    panel = StartPanel(bridge)
+    qtbot.addWidget(panel)
+    services.other_servers.attach("Ollama", "gemma3:270m")
+    panel.refresh()
+    assert panel.where.isHidden()
 
 
 def test_the_switch_for_thinking_is_there_where_it_reaches_the_model(window, services):

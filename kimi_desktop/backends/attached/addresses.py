@@ -46,6 +46,17 @@ def api_url(text: str) -> str:
     return f"{parts.scheme}://{where}{path.rstrip('/')}"
 
 
+def places_of(url: str) -> tuple[str, str]:
+    """Where an API may be by what was typed: the likelier place, and another one or "".
+
+    A host alone means its /v1, also where the program answers above it, too (llama.cpp does).
+    """
+    if url.endswith("/v1"):
+        return url, ""
+    below = f"{url}/v1"
+    return (url, below) if urllib.parse.urlsplit(url).path else (below, url)
+
+
 def root_of(url: str) -> str:
     """What stands above its /v1: where servers have their own routes."""
     return url.removesuffix("/v1")

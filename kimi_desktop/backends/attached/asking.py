@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kimi_desktop.backends.attached.addresses import root_of
+from kimi_desktop.backends.attached.addresses import places_of, root_of
 from kimi_desktop.backends.attached.http import MOST_BYTES, not_reached, refused, server_http
 from kimi_desktop.backends.attached.types import OfferedByServer, ServerReport
 from kimi_desktop.backends.types import ServerProgram
@@ -45,17 +45,17 @@ async def ask_server(name: str, url: str, key: str) -> ServerReport:
         BackendError: SERVER_UNREACHABLE, SERVER_NEEDS_KEY, SERVER_BAD_KEY, SERVER_BAD_CERTIFICATE,
             SERVER_NO_TLS, SERVER_NOT_OPENAI, SERVER_TROUBLE.
     """
+    first, second = places_of(url)
     try:
-        return await _ask(name, url, key)
+        return await _ask(name, first, key)
     except BackendError as error:
-        below = f"{url}/v1"
-        if error.code is not ErrorCode.SERVER_NOT_OPENAI or url.endswith("/v1"):
+        if error.code is not ErrorCode.SERVER_NOT_OPENAI or not second:
             raise
         try:
-            return await _ask(name, below, key)
-        except BackendError as second:
+            return await _ask(name, second, key)
+        except BackendError as other:
             keys = (ErrorCode.SERVER_NEEDS_KEY, ErrorCode.SERVER_BAD_KEY)
-            raise (second if second.code in keys else error) from None
+            raise (other if other.code in keys else error) from None
 
 
 async def _ask(name: str, url: str, key: str) -> ServerReport:

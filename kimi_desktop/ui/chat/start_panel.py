@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from enum import Enum
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QFontMetrics, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import Attachment, EngineState, EngineStatus
+from kimi_desktop.base.hosts import is_loopback
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_words import (
@@ -54,6 +55,8 @@ class StartPanel(QWidget):
         self._name.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._state = ElidedLabel(tone="muted")
         self._state.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.where = Label(size=TextSize.SMALL, tone="muted", wrap=True)
+        self.where.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._gauge = Gauge(limits=False)
         self.load_button = Button(kind=ButtonKind.PRIMARY, icon="play")
         self.load_button.clicked.connect(lambda _checked: bridge.navigation.start_engine())
@@ -111,6 +114,7 @@ class StartPanel(QWidget):
         inner.setSpacing(8)
         inner.addWidget(self._name)
         inner.addWidget(self._state)
+        inner.addWidget(self.where)
         inner.addWidget(self._gauge)
         inner.addWidget(self.load_button, 0, Qt.AlignmentFlag.AlignCenter)
         inner.addSpacing(16)
@@ -126,6 +130,7 @@ class StartPanel(QWidget):
     def _show_model(self, model: LocalModel, status: EngineStatus) -> None:
         quantization = model.facts.quantization if model.facts is not None else ""
         self._name.setText(model.title)
+        self.where.hide()
         self.load_button.setText(self.tr("Load the model"))
         word = self.tr("Not loaded") if status.state is EngineState.STOPPED else state_word(status)
         parts = [quantization] if quantization else []
@@ -154,6 +159,9 @@ class StartPanel(QWidget):
         program = f"{remote.program} {remote.version}".strip()
         parts = (remote.server if remote.model else "", program, word)
         self._state.setText(" · ".join(part for part in parts if part))
+        host = QUrl(remote.url).host()
+        self.where.setText(self.tr("What you write is sent to {host}.").format(host=host))
+        self.where.setVisible(not is_loopback(host))
         self._gauge.hide()
         self.load_button.setVisible(status.state not in ALIVE)
         for button, text in zip(self.prompts, self._prompts(), strict=True):

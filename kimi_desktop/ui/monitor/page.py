@@ -329,10 +329,12 @@ class MonitorPage(QWidget):
         if status.state not in USABLE:
             self._header.set_note(self.tr("Engine: {state}").format(state=state_word(status)))
             return
-        slots = status.settings.n_parallel if status.settings is not None else 1
         own = services.chats.generating_chat is not None
         waiting = sum(request.waits for request in services.serve.status.live)
         requests = services.serve.status.running + waiting + own
-        running = min(requests, slots)
+        running = requests - waiting  # a server of others does not tell how many it takes at once
+        if status.attached is None:
+            slots = status.settings.n_parallel if status.settings is not None else 1
+            running = min(requests, slots)
         text = self.tr("{running} running · {waiting} waiting")
         self._header.set_note(text.format(running=running, waiting=requests - running))

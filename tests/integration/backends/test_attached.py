@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from kimi_desktop.backends.types import EngineState, EngineStatus
+from kimi_desktop.backends.attached.types import ServerDraft
+from kimi_desktop.backends.types import EngineState, EngineStatus, ServerProgram
 from kimi_desktop.base.errors import BackendError, ErrorCode, KimiError
 from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.base.settings import ChatSettings
@@ -18,7 +20,10 @@ from kimi_desktop.chat.service import ChatService
 from kimi_desktop.chat.types import AnswerFinished, Finish, TokensArrived
 from tests.support.attached_bench import AttachedBench, attached_bench
 from tests.support.engine_bench import embedded
+from tests.support.engine_programs import KEY as PROGRAM_KEY
+from tests.support.engine_programs import embedded_on_port
 from tests.support.openai_servers import ANSWER, KEY, THOUGHT, OpenAiServer
+from tests.support.tiny_kimi_scripts import said
 
 S = EngineState
 
@@ -171,6 +176,35 @@ def test_it_takes_turns_with_an_engine_of_ours(bench: AttachedBench, tiny_kimi: 
         assert again.attached is None
         assert again.settings == running.settings
     bench.engine.stop().result(30)
+
+
+def test_a_real_llama_cpp_of_somebody_else(
+    bench: AttachedBench, chats: ChatService, tiny_kimi: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = int(probe.getsockname()[1])
+    url = f"http://127.0.0.1:{port}"
+    with embedded_on_port(tiny_kimi, port) as program:
+        with pytest.raises(BackendError) as refused:
+            bench.servers.save(ServerDraft("Lab", url, "sk-wrong")).result(30)
+        assert refused.value.code is ErrorCode.SERVER_BAD_KEY
+        added = bench.servers.save(ServerDraft("Lab", url, PROGRAM_KEY)).result(30)
+        assert added.report is not None
+        assert added.report.program is ServerProgram.LLAMA_CPP
+        assert (added.report.models[0].context, added.report.is_healthy) == (2048, True)
+        bench.servers.attach("Lab").result(30)
+        chats.send(chats.new_chat(), "hi")
+        finished = bench.heard.wait(AnswerFinished)
+        assert (finished.error, finished.message.text) == (None, said("hello_fast"))
+        assert finished.message.stats is not None
+        assert finished.message.stats.tokens == 16
+        assert bench.io.submit(bench.engine.metrics).result(30) is not None
+        chats.send(chats.new_chat(), "word " * 3000)
+        long = bench.heard.wait(AnswerFinished, 2)
+        assert long.error is not None
+        assert long.error.code is ErrorCode.CHAT_TOO_LONG
+        bench.engine.stop().result(30)
+        assert program.process.poll() is None  # it is not ours to end
 
 
 def test_stop_while_it_is_asked(bench: AttachedBench, monkeypatch: pytest.MonkeyPatch) -> None:

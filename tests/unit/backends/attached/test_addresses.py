@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kimi_desktop.backends.attached.addresses import api_url, ollama_url, root_of
+from kimi_desktop.backends.attached.addresses import api_url, ollama_url, places_of, root_of
 from kimi_desktop.base.errors import BackendError, ErrorCode
 
 
@@ -39,6 +39,12 @@ def test_what_is_refused_shows_no_secret(written: str) -> None:
         api_url(written)
     assert caught.value.code is ErrorCode.SERVER_BAD_ADDRESS
     assert "secret" not in str(caught.value)
+
+
+def test_where_it_is_asked() -> None:
+    assert places_of("http://h:1/v1") == ("http://h:1/v1", "")
+    assert places_of("http://h:1") == ("http://h:1/v1", "http://h:1")
+    assert places_of("http://h/api") == ("http://h/api", "http://h/api/v1")
 
 
 def test_the_root_is_above_v1() -> None:
