@@ -107,6 +107,7 @@ class ErrorCode(StrEnum):
     DOWNLOAD_REFUSED = "downloads.refused"
     DOWNLOAD_PORTAL = "downloads.portal"
     DOWNLOAD_BROKEN = "downloads.broken"
+    DOWNLOAD_REDIRECT = "downloads.redirect"
     DOWNLOAD_BAD_LISTING = "downloads.bad_listing"
     DOWNLOAD_HASH_MISMATCH = "downloads.hash_mismatch"
     DOWNLOAD_NO_SPACE = "downloads.no_space"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import urllib.parse
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -89,7 +90,7 @@ class Board:
         """
         for file in self.files:
             if not _stays_inside(file.job.target):
-                params = {"host": "", "detail": repr(file.job.target)}
+                params = {"host": _host_of(file.job), "detail": repr(file.job.target)}
                 raise DownloadError(ErrorCode.DOWNLOAD_BAD_LISTING, params)
 
     def take_stock(self) -> None:
@@ -192,7 +193,7 @@ class Board:
     def _settle_empty(self, file: FileWork, target: Path) -> None:
         """Git may have empty files; an empty one that has a SHA-256 is a slip of the listing."""
         if file.job.sha256 is not None:
-            params = {"host": "", "detail": f"{file.job.target}: 0 B"}
+            params = {"host": _host_of(file.job), "detail": f"{file.job.target}: 0 B"}
             self.give_up(file, DownloadError(ErrorCode.DOWNLOAD_BAD_LISTING, params))
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -202,6 +203,11 @@ class Board:
 
 def _is_proof(kept: KeptHash, job: FileJob) -> bool:
     return kept.sha256 == job.sha256 if job.sha256 else kept.git_sha1 == job.git_sha1
+
+
+def _host_of(job: FileJob) -> str:
+    """Who described a file."""
+    return urllib.parse.urlsplit(job.sources[0].endpoint).netloc if job.sources else ""
 
 
 def _stays_inside(target: str) -> bool:

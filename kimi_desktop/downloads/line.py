@@ -172,7 +172,7 @@ class Line:
             token: sent to the origin of ``url`` and nowhere else.
 
         Raises:
-            DownloadError: DOWNLOAD_REFUSED for a redirect that must not be followed (loop, a
+            DownloadError: DOWNLOAD_REDIRECT for a redirect that must not be followed (loop, a
                 downgrade to http, another scheme, into a private network).
             OSError, http.client.HTTPException: no connection.
         """
@@ -253,9 +253,11 @@ class Line:
             here = urllib.parse.urljoin(here, location)
             if not may_follow(first, urllib.parse.urlsplit(here)):
                 break
-        raise DownloadError(
-            ErrorCode.DOWNLOAD_REFUSED, {"host": first.hostname or "", "detail": "redirect"}
-        )
+        place = urllib.parse.urlsplit(here)
+        name = place.netloc.rpartition("@")[2]  # no password, and no signature
+        address = urllib.parse.urlunsplit((place.scheme, name, place.path, "", ""))
+        params = {"host": first.hostname or "", "address": address}
+        raise DownloadError(ErrorCode.DOWNLOAD_REDIRECT, params)
 
     def _get(self, url: str, start: int, end: int | None, token: str | None) -> RangeAnswer:
         kept = self._links.get(origin_of(url))

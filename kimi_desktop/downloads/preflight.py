@@ -117,7 +117,7 @@ def _paths(question: Question) -> Row | None:
     volume, spec = question.volume, question.spec
     for target in (*(job.target for job in spec.files), PARTIAL_NAME):
         whole = f"{spec.folder}/{target}"
-        name = max(target.split("/"), key=volume.length_of)
+        name = max((*PurePath(spec.folder).parts, *target.split("/")), key=volume.length_of)
         if volume.length_of(name) > volume.max_name:
             return row("paths", Level.STOP, "name_long", path=whole, limit=volume.max_name)
         if volume.length_of(whole) > volume.max_path:

@@ -182,6 +182,9 @@ def _check(answer: RangeAnswer, url: str, host: str) -> None:
         elif answer.status == 416:  # it has the file, and not this part of it
             code = ErrorCode.DOWNLOAD_BROKEN
         raise DownloadError(code, {"host": host, "detail": f"HTTP {answer.status}"})
+    if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
+        params = {"host": host, "detail": "compressed"}
+        raise DownloadError(ErrorCode.DOWNLOAD_BROKEN, params)
     if "html" in answer.headers.get("Content-Type", ""):
         raise DownloadError(ErrorCode.DOWNLOAD_PORTAL, {"host": host})
 

@@ -270,7 +270,8 @@ def progress_text(status: DownloadStatus, language: Language) -> str:
             )
         )
         return "  ".join(parts)
-    parts.append(format_rate(status.bytes_per_s))
+    if status.bytes_per_s:  # nothing comes while it waits, or is proven at the end
+        parts.append(format_rate(status.bytes_per_s))
     if status.eta_s is not None:
         left = format_duration(status.eta_s, language)
         parts.append(message("downloads.line.left", language, time=left))

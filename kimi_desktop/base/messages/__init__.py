@@ -84,8 +84,16 @@ def message(key: str, language: Language, **params: Param) -> str:
         KeyError: no such key, or a field has no value (both are caught by tests).
     """
     text = TOPICS[key.partition(".")[0]][key]
+    if "wait_s" in params:  # a time, in the words of the language
+        params["wait"] = _duration(params["wait_s"], language)
     english = text.one if text.one and params.get("count") in {1, "1"} else text.en
     return (text.zh if language is Language.ZH_CN else english).format_map(params)
+
+
+def _duration(seconds: Param, language: Language) -> str:
+    from kimi_desktop.base.units import format_duration  # noqa: PLC0415 - it knows the languages
+
+    return format_duration(float(str(seconds)), language)
 
 
 def describe_error(error: BaseException, language: Language) -> tuple[str, str]:

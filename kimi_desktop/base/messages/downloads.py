@@ -29,21 +29,29 @@ TEXTS: dict[str, Text] = {
         "Try again later. Some models ask you to accept a licence on their page first.",
         "请稍后再试。有些模型需要先在其页面上接受许可协议。",
     ),
+    "downloads.redirect": Text(
+        "{host} sends the download to an address that is not followed: {address}.",
+        "{host} 将下载转向了不会跟随的地址：{address}。",
+    ),
+    "downloads.redirect.next": Text(
+        "Try another source. If every source does so, something on the way changes its answers.",
+        "请换一个来源。如果所有来源都如此，说明途中有设备改动了应答。",
+    ),
     "downloads.portal": Text(
         "A web page came instead of the file from {host}: this network wants a sign-in.",
         "{host} 返回的是网页而不是文件：当前网络需要先登录。",
     ),
     "downloads.portal.next": Text(
-        "Open a browser, sign in to the network, then try again. Nothing was written.",
-        "请打开浏览器登录网络后重试；没有写入任何内容。",
+        "Open a browser, sign in to the network, then try again. Nothing of that page was kept.",
+        "请打开浏览器登录网络后重试；该网页的内容未被保存。",
     ),
     "downloads.broken": Text(
-        "The download from {host} broke off again and again: {detail}.",
-        "从 {host} 的下载多次中断：{detail}。",
+        "The download from {host} broke off: {detail}.",
+        "从 {host} 的下载中断：{detail}。",
     ),
     "downloads.broken.next": Text(
-        "Try again: it goes on where it stopped.",
-        "请重试：会从中断处继续（断点续传）。",
+        "It goes on where it stopped; try again if it does not by itself.",
+        "会从中断处继续（断点续传）；如未自动继续，请重试。",
     ),
     "downloads.bad_listing": Text(
         "{host} describes the file in a way that makes no sense: {detail}.",

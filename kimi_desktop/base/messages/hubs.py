@@ -136,8 +136,8 @@ TEXTS: dict[str, Text] = {
         "没有写入任何内容。请勿信任该仓库，并寻找原始发布者。",
     ),
     "hubs.busy": Text(
-        "{host} takes no more requests from this address for the next {wait_s} s.",
-        "{host} 在接下来的 {wait_s} 秒内不再接受此地址的请求。",
+        "{host} takes no more requests from this address; it may be asked again in {wait}.",
+        "{host} 暂不接受此地址的请求，{wait}后可再次查询。",
     ),
     "hubs.busy.next": Text(
         "Wait, or use another source; with a token the limit is higher. Downloads go on.",

@@ -50,6 +50,13 @@ def test_one_of_a_kind_is_no_plural() -> None:
     assert "1 个" in message("plan.why.threads.wished", Language.ZH_CN, count=1)
 
 
+@pytest.mark.parametrize("wait", [250, "250", 250.4])
+def test_a_time_to_wait_is_in_words(wait: object) -> None:
+    english = message("hubs.busy", Language.EN, host="h", wait_s=wait)
+    assert "4 min 10 s" in english
+    assert "4 分 10 秒" in message("hubs.busy", Language.ZH_CN, host="h", wait_s=wait)
+
+
 def test_a_key_or_field_that_is_missing_is_an_error() -> None:
     with pytest.raises(KeyError):
         message("machine.unheard_of", Language.EN)

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.downloads import line as lines
 from kimi_desktop.downloads.line import AbortedError, ContentRange, Line, lifetime_s, open_range
 from tests.support.hub.content import HubFile
@@ -135,7 +136,7 @@ def test_redirects_end_after_five(hub: LocalHub) -> None:
     hub.faults.add("/resolve/", redirect(url_of(hub)), origin="hub")
     with pytest.raises(DownloadError) as caught:
         open_range(url_of(hub), 0)
-    assert caught.value.code is ErrorCode.DOWNLOAD_REFUSED
+    assert caught.value.code is ErrorCode.DOWNLOAD_REDIRECT
     assert len(hub.requests("hub")) == lines.MAX_REDIRECTS + 1
 
 
@@ -144,7 +145,10 @@ def test_redirects_to_bad_places_are_not_followed(hub: LocalHub, location: str) 
     hub.faults.add("/resolve/", redirect(location), origin="hub")
     with pytest.raises(DownloadError) as caught:
         open_range(url_of(hub), 0)
-    assert caught.value.code is ErrorCode.DOWNLOAD_REFUSED
+    assert caught.value.code is ErrorCode.DOWNLOAD_REDIRECT
+    said = " ".join(describe_error(caught.value, Language.EN))
+    assert "u:p" not in said
+    assert "licence" not in said
 
 
 def test_how_long_an_address_may_be_asked() -> None:

@@ -131,6 +131,8 @@ def test_long_paths() -> None:
     assert stop.level is Level.STOP
     assert "259" in stop.sentence(Language.EN)
     assert check(question(volume=windows, folder="C:/models")).may_start
+    named = check(question(volume=VOLUME, folder="/models/" + "n" * 300))
+    assert "255" in the(named, "paths").sentence(Language.EN)
     # Chinese counts one on Windows and three elsewhere.
     chinese = dataclasses.replace(PART, path="模" * 60 + ".gguf")
     narrow = dataclasses.replace(VOLUME, max_name=143)

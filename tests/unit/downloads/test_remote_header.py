@@ -113,6 +113,7 @@ def test_what_is_not_a_model_is_said(hub: LocalHub) -> None:
         ),
         ("xet", Fault(ignore_range=True), ErrorCode.DOWNLOAD_BROKEN),
         ("xet", Fault(shift=5), ErrorCode.DOWNLOAD_BROKEN),
+        ("xet", Fault(headers=(("Content-Encoding", "gzip"),)), ErrorCode.DOWNLOAD_BROKEN),
         ("xet", Fault(cut_after=100), ErrorCode.DOWNLOAD_BROKEN),
     ],
 )

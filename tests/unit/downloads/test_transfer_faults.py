@@ -243,7 +243,7 @@ def test_a_sign_in_page_is_waited_out_and_nothing_is_written(hub: LocalHub, tmp_
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://x/y", "http://me:pw@127.0.0.1/"])
 def test_redirects_to_bad_places_end_it(hub: LocalHub, tmp_path: Path, location: str) -> None:
     hub.faults.add(HUB, redirect(location))
-    assert code_of(hub, tmp_path) is ErrorCode.DOWNLOAD_REFUSED
+    assert code_of(hub, tmp_path) is ErrorCode.DOWNLOAD_REDIRECT
 
 
 # refusals
