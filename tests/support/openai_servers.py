@@ -105,6 +105,8 @@ class OpenAiServer:
         self.context = context
         self.orders = Orders()
         self.asked: list[Asked] = []
+        self.loaded: list[dict[str, Any]] = []
+        """Of Ollama's /api/ps."""
         self.dropped = threading.Event()
         """Whoever asked closed the connection in the middle of an answer."""
         self._http = _Http(("127.0.0.1", port), _handler(self))
@@ -202,6 +204,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(200, {"version": "0.14.1"})
         elif path == "/api/tags" and program == "ollama":
             self._json(200, {"models": TAGS if self.kept.models else []})
+        elif path == "/api/ps" and program == "ollama":
+            self._json(200, {"models": self.kept.loaded})
         elif path == "/" and program == "ollama":
             self._answer(200, b"Ollama is running", "text/plain; charset=utf-8")
         else:

@@ -1,8 +1,8 @@
 """Asks a server what it is and what it has. IO thread.
 
 /v1/models is what every OpenAI API has. What programs add to it is taken where it is known: vLLM's
-and SGLang's ``max_model_len``, llama.cpp's /props, Ollama's /api/tags, the lists of hosts with
-``context_length`` or ``context_window``.
+and SGLang's ``max_model_len``, llama.cpp's /props, Ollama's /api/tags and /api/ps, the lists of
+hosts with ``context_length`` or ``context_window``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ async def _ask(name: str, url: str, key: str) -> ServerReport:
             version = _text((await question.own("/api/version")).get("version"))
             listed = (await question.own("/api/tags")).get("models") if version else None
             if isinstance(listed, list):
-                tags = _tags(listed)
+                running = (await question.own("/api/ps")).get("models")
+                tags = _tags(listed, _contexts(running if isinstance(running, list) else []))
                 found = tuple(tags.get(model.id, model) for model in models)
                 return ServerReport(url, ServerProgram.OLLAMA, clean_text(version)[:40], found)
         version, context = "", None
@@ -180,7 +181,16 @@ def _props(answer: Mapping[str, Any]) -> tuple[str, int | None]:
     return clean_text(_text(answer.get("build_info")))[:40], context
 
 
-def _tags(listed: list[Any]) -> dict[str, OfferedByServer]:
+def _contexts(running: list[Any]) -> dict[str, int]:
+    """What Ollama gives a model that is loaded, which is often less than it could have."""
+    found = {}
+    for entry in running:
+        if isinstance(entry, dict) and (context := _count(entry.get("context_length"))):
+            found[_text(entry.get("name"))] = context
+    return found
+
+
+def _tags(listed: list[Any], contexts: Mapping[str, int]) -> dict[str, OfferedByServer]:
     """Ollama's models with their size and quantization, by name."""
     found: dict[str, OfferedByServer] = {}
     for entry in listed:
@@ -191,7 +201,7 @@ def _tags(listed: list[Any]) -> dict[str, OfferedByServer]:
         found[entry["name"]] = OfferedByServer(
             entry["name"],
             "",
-            _count(entry.get("context_length")),
+            contexts.get(entry["name"]),
             _count(entry.get("size")),
             _known(details.get("quantization_level")),
             clean_text(_text(details.get("parameter_size")))[:40],

@@ -60,18 +60,29 @@ FORBIDDEN = frozenset(
     {
         "--admin-api-key", "--api-key", "--config", "--crash-dump-folder",
         "--custom-sigquit-handler", "--custom-weight-loader", "--decoupled-spec-bind-endpoint",
-        "--disaggregation-bootstrap-port", "--disaggregation-mode", "--dist-init-addr",
-        "--enable-http2", "--enable-trace", "--encoder-only", "--encoder-urls",
+        "--decoupled-spec-connect-endpoints", "--disaggregation-bootstrap-port",
+        "--disaggregation-mode", "--dist-init-addr", "--enable-http-worker-reuseport",
+        "--enable-http2", "--enable-trace", "--encoder-bootstrap-port", "--encoder-only",
+        "--encoder-register-urls", "--encoder-urls", "--engine-info-bootstrap-port",
         "--export-metrics-to-file", "--export-metrics-to-file-dir", "--fastapi-root-path",
-        "--file-storage-path", "--forward-hooks", "--grpc-mode", "--grpc-port", "--host",
-        "--kv-events-config", "--language-only", "--load-publish-endpoint", "--log-requests",
-        "--log-requests-level", "--log-requests-target", "--model", "--model-path", "--nccl-port",
-        "--nnodes", "--node-rank", "--otlp-traces-endpoint", "--port", "--sidecar",
-        "--sidecar-args", "--smg-grpc-mode", "--ssl-certfile", "--ssl-keyfile", "--stat-loggers",
-        "--tool-server", "--trust-remote-code", "--trust-request-chat-template", "--use-ray",
+        "--file-storage-path", "--forward-hooks", "--gated-launch-port",
+        "--grpc-http-sidecar-port", "--grpc-mode", "--grpc-port", "--host", "--kv-events-config",
+        "--language-only", "--load-publish-endpoint", "--log-level", "--log-requests",
+        "--log-requests-format", "--log-requests-level", "--log-requests-target", "--model",
+        "--model-path", "--nccl-init-addr", "--nccl-port", "--nnodes", "--node-rank",
+        "--otlp-traces-endpoint", "--pdmux-config-path", "--port",
+        "--remote-instance-weight-loader-backend",
+        "--remote-instance-weight-loader-seed-instance-ip",
+        "--remote-instance-weight-loader-seed-instance-service-port",
+        "--remote-instance-weight-loader-send-weights-group-ports",
+        "--remote-instance-weight-loader-start-seed-via-transfer-engine", "--sidecar",
+        "--sidecar-args", "--smg-grpc-mode", "--smg-http-sidecar-port", "--ssl-certfile",
+        "--ssl-keyfile", "--stat-loggers", "--tool-server", "--trust-remote-code",
+        "--trust-request-chat-template", "--use-ray",
     }
 )  # fmt: skip
-"""Extra flags that would open the engine to others, log prompts, or run code of others."""
+"""Extra flags that would open the engine to others, log prompts, or run code of others; by every
+name that its help has for them."""
 _CHILD_FAILED = "sigquit"
 
 

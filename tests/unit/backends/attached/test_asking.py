@@ -66,6 +66,13 @@ def test_ollama_lists_sizes_and_quantizations() -> None:
     assert second.id == "hf.co/unsloth/Kimi-K2.6-GGUF:UD-Q2_K_XL"
 
 
+def test_ollama_tells_the_context_of_what_is_loaded() -> None:
+    with OpenAiServer("ollama") as server:
+        server.loaded = [{"name": "gemma3:270m", "size_vram": 0, "context_length": 4096}, {}]
+        report = ask(server.url)
+    assert [model.context for model in report.models] == [4096, None]
+
+
 def test_ollama_without_a_model_says_null() -> None:
     with OpenAiServer("ollama", models=()) as server:
         report = ask(server.url)
