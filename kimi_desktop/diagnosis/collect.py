@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kimi_desktop.backends.types import EngineFacts, EngineStatus, LoadSettings
+from kimi_desktop.backends.types import SERVER_KINDS, EngineFacts, EngineStatus, LoadSettings
 from kimi_desktop.base.units import GIB
 from kimi_desktop.diagnosis.types import EngineExit, Evidence
 from kimi_desktop.machine.holders import Holder
@@ -19,7 +19,7 @@ def evidence_of_status(status: EngineStatus, machine: Machine | None) -> Evidenc
     return Evidence(
         log="\n".join(facts.log),
         exit=EngineExit(facts.code, facts.signal, facts.is_alive, facts.spawn_errno),
-        engine="llama.cpp",
+        engine=_engine(status.settings),
         engine_version=status.engine_name,
         phase=facts.phase,
         machine={**(machine_facts(machine) if machine else {}), **facts.machine},
@@ -55,6 +55,8 @@ def holder_facts(
 
 def setting_facts(settings: LoadSettings) -> dict[str, Any]:
     """By the names that rules use."""
+    if settings.kind in SERVER_KINDS:
+        return _server_facts(settings)
     facts: dict[str, Any] = {
         "ctx": settings.context,
         "ngl": settings.n_gpu_layers,
@@ -72,6 +74,36 @@ def setting_facts(settings: LoadSettings) -> dict[str, Any]:
         facts["threads"] = settings.n_threads
     if settings.load_mode is not None:
         facts["load_mode"] = settings.load_mode.value
+    return facts
+
+
+def _engine(settings: LoadSettings | None) -> str:
+    """The name by which rules know it."""
+    if settings is not None and settings.kind in SERVER_KINDS:
+        return settings.kind.value
+    return "llama.cpp"
+
+
+def _server_facts(settings: LoadSettings) -> dict[str, Any]:
+    """Layers on GPUs, micro-batches and threads mean nothing to these engines."""
+    facts: dict[str, Any] = {
+        "ctx": settings.context,
+        "model": settings.model_path.name,
+        "engine_kind": settings.kind.value,
+        "extra": " ".join(settings.extra),
+    }
+    server = settings.server.server if settings.server is not None else None
+    if server is not None:
+        split = server.split
+        facts |= {
+            "ctx": server.context,
+            "tensor_parallel_size": split.tensor,
+            "pipeline_parallel_size": split.pipeline,
+            "data_parallel_size": split.data,
+            "kv_cache_dtype": server.cache.value,
+        }
+        if server.memory_share is not None:
+            facts["gpu_memory_utilization"] = server.memory_share
     return facts
 
 

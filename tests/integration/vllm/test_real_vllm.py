@@ -6,7 +6,6 @@ Runs where ``make test-vllm`` has made its environment (KIMI_DESKTOP_VLLM_ENV, e
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -30,19 +29,13 @@ from kimi_desktop.backends.types import (
 from kimi_desktop.base.errors import ErrorCode, KimiError
 from tests.support.engine_bench import EngineBench, engine_bench, is_running, wait_until
 from tests.support.engine_programs import short_folder
+from tests.support.real_vllm import NEEDS_VLLM, PYTHON, ROOT, SMALL
 from tests.support.tiny_hf_kimi import make_tiny_hf_kimi
 from tests.support.tiny_kimi_scripts import said
 
-ROOT = Path(__file__).parent.parent.parent.parent
-ENVIRONMENT = Path(os.environ.get("KIMI_DESKTOP_VLLM_ENV", ROOT / ".vllm")).absolute()
-PYTHON = ENVIRONMENT / "bin" / "python"
-SMALL = ("--enforce-eager", "--max-num-seqs", "4")
 SHARED_MEMORY = Path("/dev/shm")
 
-pytestmark = [
-    pytest.mark.real_vllm,
-    pytest.mark.skipif(not PYTHON.exists(), reason="make test-vllm makes its environment"),
-]
+pytestmark = NEEDS_VLLM
 
 
 @pytest.fixture(scope="module")

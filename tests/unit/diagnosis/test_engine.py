@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kimi_desktop.backends.types import (
+    EngineKind,
+    EngineState,
+    EngineStatus,
+    LoadSettings,
+    VllmSettings,
+)
+from kimi_desktop.diagnosis.collect import evidence_of_status
 from kimi_desktop.diagnosis.engine import diagnose
 from kimi_desktop.diagnosis.types import EngineExit, Evidence
+from kimi_desktop.planner.vllm_types import ServerSettings, Split
 
 KV = "E llama_init_from_model: failed to allocate buffer for kv cache"
 REFUSED = "E llama_init_from_model: V cache quantization requires flash_attn"
@@ -239,3 +250,31 @@ def test_a_file_that_is_not_found_has_nothing_to_do_with_the_network() -> None:
     log = "FileNotFoundError: [Errno 2] No such file or directory: '/models/a/config.json'"
     found = diagnose(Evidence(log=log, phase="start", exit=EngineExit(code=1)))
     assert "download_refused_or_offline" not in {finding.cause for finding in found.findings}
+
+
+def test_a_flag_said_twice_is_no_damaged_file() -> None:
+    log = (
+        "Found duplicate keys --max-model-len\n"
+        "Value error, User-specified max_model_len (999999) is greater than the derived "
+        "max_model_len (max_position_embeddings=2048.0)"
+    )
+    found = cause_of(log, engine="vllm", phase="load", exit=EngineExit(code=1))
+    assert found == "context_exceeds_model_limit"
+    assert cause_of("gguf: duplicate key 'general.name'", phase="load") == "file_corrupted"
+
+
+def test_facts_of_a_server_are_its_own() -> None:
+    server = ServerSettings(split=Split(tensor=8), context=4096, memory_share=0.9)
+    settings = LoadSettings(
+        Path("/m/Kimi-K2.6"), kind=EngineKind.VLLM, server=VllmSettings(server=server)
+    )
+    seen = evidence_of_status(EngineStatus(EngineState.FAILED, settings=settings), None)
+    assert seen.engine == "vllm"
+    assert seen.settings["tensor_parallel_size"] == 8
+    assert seen.settings["ctx"] == 4096
+    assert seen.settings["gpu_memory_utilization"] == 0.9
+    assert "ngl" not in seen.settings
+    planned = dataclasses.replace(settings, server=VllmSettings())
+    bare = evidence_of_status(EngineStatus(EngineState.FAILED, settings=planned), None)
+    assert "tensor_parallel_size" not in bare.settings
+    assert evidence_of_status(EngineStatus(EngineState.FAILED), None).engine == "llama.cpp"
