@@ -396,6 +396,10 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         wants_check=options.check,
         check=exact_checker(target.whole, machine) if options.check and target.whole else None,
     )
+    if can_start and loads is not None and loads.will_load is False:
+        told = message("plan.not_loaded", language, name=target.name, build=loads.build)
+        sys.stderr.write(told + "\n")
+        return 1
     return _plan_exit(target.name, language, can_start=can_start)
 
 

@@ -59,6 +59,10 @@ TEXTS: dict[str, Text] = {
         "{name} does not fit as planned: no engine would start it here.",
         "按此规划，{name} 放不下：引擎无法在此启动。",
     ),
+    "plan.not_loaded": Text(
+        "{name} has room here, but {build}, which is installed, would not load it.",
+        "{name} 放得下，但已安装的 {build} 无法加载它。",
+    ),
     # by size alone
     "plan.estimate": Text(
         "An estimate by the size of the file, since its header could not be read. {why}",

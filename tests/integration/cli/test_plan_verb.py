@@ -340,6 +340,8 @@ def test_the_installed_engine_is_asked_before_the_first_byte(
     strange = content.replace(b"deepseek2", b"deepseek9")
     with LocalHub("some/Kimi-GGUF", [HubFile("K-Q8_0.gguf", content=strange)]) as running:
         done = run(paths, running.endpoint, "some/Kimi-GGUF", "--json", "--lang", "zh_CN")
+    assert done.returncode == 1
+    assert "无法加载它" in done.stderr
     found = json.loads(done.stdout)["loads"]
     assert (found["will_load"], found["found"]) == (False, ["architecture"])
     assert "不支持“deepseek9”架构" in found["sentences"][0]
