@@ -394,6 +394,10 @@
         <translation>立即重试</translation>
     </message>
     <message>
+        <source>Retry {size}</source>
+        <translation>重试 {size}</translation>
+    </message>
+    <message>
         <source>Pause</source>
         <translation>暂停</translation>
     </message>

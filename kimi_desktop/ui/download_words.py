@@ -180,9 +180,9 @@ def _verifying(status: DownloadStatus) -> str:
 
 
 def _more(status: DownloadStatus) -> list[Fact]:
-    """Muted words at the end: connections, source, or why nothing moves."""
+    """Muted words at the end: connections, source, why nothing moves (not of a failure)."""
     if status.state is DownloadState.FAILED:
-        return [Fact(sentence_of(status)[0])]
+        return []
     text = sentence_of(status)[0]
     if text:
         return [*_next_try(status), Fact(text, tone="warn")]

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
 from kimi_desktop.ui import icons
 from kimi_desktop.ui.bridge import Bridge
@@ -100,7 +101,8 @@ class DownloadRow(QWidget):
         self.strip.show_parts(parts_of(status), share, amount_of(status))
         self.strip.setAccessibleName(name)
         self.facts.show_facts(facts_of(status))
-        _, advice = sentence_of(status)
+        what, advice = sentence_of(status)
+        advice = f"{what} {advice}" if failed else advice
         self.advice.setText(advice)
         self.advice.setVisible(bool(advice))
         self.token.show_for(status.reason)
@@ -222,6 +224,9 @@ class DownloadRow(QWidget):
         failed = status.state is DownloadState.FAILED
         self.main.set_kind(ButtonKind.PRIMARY if failed else ButtonKind.SECONDARY)
         self.main.set_icon(names[action])
+        missing = status.total_bytes - status.done_bytes
+        if failed and 0 < missing < status.total_bytes:  # only what is not there comes again
+            words[action] = self.tr("Retry {size}").format(size=format_file_size(missing))
         self.main.setText(words[action])
         self.main.setAccessibleName(f"{words[action]}: {self.name.text()}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QContextMenuEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from kimi_desktop.base.units import format_file_size
@@ -11,11 +11,36 @@ from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
 from kimi_desktop.ui import icons
 from kimi_desktop.ui.download_words import name_of, source_of, spoken
 from kimi_desktop.ui.models.download_row import DownloadAction
+from kimi_desktop.ui.theme import tokens
 from kimi_desktop.ui.widgets.button import IconButton
 from kimi_desktop.ui.widgets.label import MEDIUM, SEMIBOLD, ElidedLabel, Label, TextSize
+from kimi_desktop.ui.widgets.painting import painter_on
 
-HEIGHT = 36
+HEIGHT = 33
+MARK = 16
+ARROW, OPEN_HAND = Qt.CursorShape.ArrowCursor, Qt.CursorShape.OpenHandCursor
 SIZE_WIDTH, SOURCE_WIDTH, STATE_WIDTH = 88, 104, 96
+
+
+class IconMark(QWidget):
+    """An icon that only shows; the row's words say the same. Presses go to what is behind it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._icon, self._tone = "", "muted"
+        self.setFixedSize(MARK, MARK)
+
+    def set_icon(self, icon: str, tone: str) -> None:
+        """Another one, in the colour of ``tone``."""
+        self._icon, self._tone = icon, tone
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The icon."""
+        del event
+        painter = painter_on(self)
+        icons.paint(painter, self._icon, QPoint(0, 0), MARK, getattr(tokens(), self._tone))
+        painter.end()
 
 
 class QueueRow(QWidget):
@@ -27,6 +52,7 @@ class QueueRow(QWidget):
         super().__init__()
         self._status = status
         self._word = ""
+        self.mark = IconMark()
         self.name = ElidedLabel(weight=MEDIUM)
         self.quantization = Label(size=TextSize.SMALL, tone="muted", mono=True)
         self.size_label = Label(size=TextSize.SMALL, mono=True)
@@ -73,6 +99,8 @@ class QueueRow(QWidget):
         self.state.setFont(font)
         self.up.setVisible(not self.is_ready)
         self.up.setEnabled(can_rise)
+        self.mark.set_icon("check" if self.is_ready else "grip", "ok" if self.is_ready else "muted")
+        self.mark.setCursor(ARROW if self.is_ready else OPEN_HAND)
         self.main.set_icon("play" if self.is_ready else "close")
         self.up.set_label(self.tr("Move {name} up").format(name=name), "Alt+↑")
         if self.is_ready:
@@ -127,8 +155,9 @@ class QueueRow(QWidget):
         self.source.setFixedWidth(SOURCE_WIDTH)
         self.state.setFixedWidth(STATE_WIDTH)
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(16, 0, 8, 0)
+        layout.setContentsMargins(12, 0, 8, 0)
         layout.setSpacing(8)
+        layout.addWidget(self.mark)
         layout.addWidget(self.name)
         layout.addWidget(self.quantization)
         layout.addStretch(1)
