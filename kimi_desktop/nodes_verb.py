@@ -30,6 +30,7 @@ from kimi_desktop.planner.vllm_nodes import (
     ServedModel,
     node_commands,
     plan_nodes,
+    with_consent,
 )
 from kimi_desktop.planner.vllm_report import server_headline
 from kimi_desktop.planner.vllm_types import ServerPlan, ServerSettings, ServerWishes, Split
@@ -37,7 +38,6 @@ from kimi_desktop.serving_plan import ServedTarget, needed_by
 
 T = TypeVar("T")
 POLL_S = 0.2
-TRUST = "--trust-remote-code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,8 @@ def served_model(
         )
     )
     needs = needed_by(target.entry, target.source, wishes.engine)
-    extra = [flag for flag in needs if flag != TRUST]
-    if options.trusts_code:
-        extra.append(TRUST)
-    return ServedModel(target.place, settings, tuple(extra), options.program, options.port)
+    extra = with_consent(needs, trusts_code=options.trusts_code)
+    return ServedModel(target.place, settings, extra, options.program, options.port)
 
 
 def _run(

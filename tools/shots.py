@@ -449,7 +449,13 @@ def _eight_h200() -> Machine:
 
 def shoot_served(studio: Studio, look: Look) -> None:
     """A checkpoint for vLLM: the sheet of the library, and the Plan page."""
-    for name in ("served-sheet", "served-plan", "served-plan-1920x1080", "served-none"):
+    for name in (
+        "served-sheet",
+        "served-plan",
+        "served-plan-1920x1080",
+        "served-none",
+        "served-nodes",
+    ):
         if not studio.wants(name):
             continue
         services = lived_in(studio.home(), zh=look.chinese)
@@ -482,12 +488,20 @@ def shoot_served(studio: Studio, look: Look) -> None:
                 assert isinstance(models, ModelsPage)
                 models.act(RowAction.START, model)
             studio.settle(SEARCH_S)
+            plan = window.page("plan")
+            if name == "served-nodes":
+                assert isinstance(plan, PlanPage)
+                plan.served.nodes.nodes.setText("10.0.0.1 10.0.0.2=gpu2")
+                plan.served.nodes.fold.click()
+                studio.settle(SEARCH_S)
+                bar = plan._served_right.verticalScrollBar()
+                bar.setValue(bar.maximum())
             if size is LARGE:
-                plan = window.page("plan")
                 assert isinstance(plan, PlanPage)
                 plan.served.form.fold.click()
                 plan.served.planning.take(plan.served.planning.offer.presets[1].wishes)  # type: ignore[union-attr]
                 studio.settle(SEARCH_S)
+            studio.take(window, name, look)
 
 
 def shoot_servers(studio: Studio, look: Look) -> None:

@@ -755,6 +755,41 @@
     </message>
 </context>
 <context>
+    <name>NodesView</name>
+    <message>
+        <source>Several machines</source>
+        <translation>多台机器</translation>
+    </message>
+    <message>
+        <source>alike, with the same vLLM</source>
+        <translation>配置相同，且 vLLM 版本相同</translation>
+    </message>
+    <message>
+        <source>Addresses of the machines, this one first</source>
+        <translation>各机器的地址，本机在前</translation>
+    </message>
+    <message>
+        <source>Addresses in your private network; the first machine answers requests. With =NAME, what ssh knows a machine as, the last line checks it, starts there and ends there.</source>
+        <translation>私有网络中的地址；第一台机器响应请求。加上 =名称（ssh 所知的名称）后，最后一行命令会在该机上检查、启动和结束。</translation>
+    </message>
+    <message>
+        <source>On {machine}</source>
+        <translation>在 {machine} 上</translation>
+    </message>
+    <message>
+        <source>All of them from here, over ssh</source>
+        <translation>在本机通过 ssh 控制全部机器</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+</context>
+<context>
     <name>Notices</name>
     <message>
         <source>Copy details</source>

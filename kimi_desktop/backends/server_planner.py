@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.model_code import ModelCode, code_of
+from kimi_desktop.backends.nodes.offer import NodesOffer, NodesWish, offer_nodes
 from kimi_desktop.backends.server_facts import BuildFacts, facts_of, lacking
 from kimi_desktop.backends.server_needs import asked_flags, needed_beside, parsers_of
 from kimi_desktop.backends.types import (
@@ -82,6 +83,18 @@ class ServerOffer:
     """That the model asks for besides, with their values."""
 
 
+def nodes_of(
+    model: LocalModel, offer: ServerOffer, wishes: ServerWishes, nodes: str, *, trusts_code: bool
+) -> NodesOffer | None:
+    """See ``ServerPlanner.for_nodes``."""
+    if offer.machine is None:
+        return None
+    wish = NodesWish(
+        offer.model, str(model.path), offer.machine, wishes, offer.flags, nodes, trusts_code
+    )
+    return offer_nodes(wish)
+
+
 class ServerPlanner:
     """One per program."""
 
@@ -133,6 +146,30 @@ class ServerPlanner:
     def _asked_flags(self, settings: LoadSettings) -> tuple[str, ...]:
         model = read_folder(settings.model_path)
         return asked_flags(self._floor(self._entry(model), settings.kind), model)
+
+    def for_nodes(
+        self,
+        model: LocalModel,
+        offer: ServerOffer,
+        wishes: ServerWishes,
+        nodes: str,
+        *,
+        trusts_code: bool,
+    ) -> Operation[NodesOffer | None]:
+        """The same on several machines like this one; None without a GPU.
+
+        Args:
+            model: of the library.
+            offer: from ``find``.
+            wishes: of the user.
+            nodes: "10.0.0.1 10.0.0.2=gpu2", as it was typed.
+            trusts_code: the model's own code may run.
+
+        Raises (from the operation):
+            BackendError: the machines are not named right.
+            PlanError: it cannot be dealt out to so many.
+        """
+        return self._io.pool(nodes_of, model, offer, wishes, nodes, trusts_code=trusts_code)
 
     def words(
         self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False

@@ -35,6 +35,9 @@ LINKS = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 """Variables that name the network interface to use; unset, the first one that is up is taken."""
 
 
+TRUST = "--trust-remote-code"
+
+
 class Launcher(StrEnum):
     """Who starts the processes of the other machines."""
 
@@ -77,6 +80,12 @@ class NodeCommand:
 def interface_of(address: str) -> str:
     """A shell's words for the name of the interface that has the address (Linux)."""
     return f"$(ip -o -4 addr show to {address} | awk '{{print $2}}')"
+
+
+def with_consent(flags: Sequence[str], *, trusts_code: bool) -> tuple[str, ...]:
+    """The flags that a model needs; its own code runs only when somebody has said so."""
+    others = tuple(flag for flag in flags if flag != TRUST)
+    return (*others, TRUST) if trusts_code else others
 
 
 def machine_of_nodes(machine: Machine, nodes: int) -> Machine:

@@ -17,6 +17,7 @@ from shiboken6 import isValid
 
 from kimi_desktop.backends.attached.types import OtherServer, ServerDraft
 from kimi_desktop.backends.install.types import InstalledEngine, InstallOffer, Installs
+from kimi_desktop.backends.nodes.offer import NodesOffer
 from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import ServerOffer
@@ -393,6 +394,22 @@ class ServerPlanService(Protocol):
         self, settings: LoadSettings, offer: ServerOffer, *, on_cpu: bool = False
     ) -> LoadSettings:
         """The same settings as a start would settle them by this offer, for showing."""
+
+    def for_nodes(
+        self,
+        model: LocalModel,
+        offer: ServerOffer,
+        wishes: ServerWishes,
+        nodes: str,
+        *,
+        trusts_code: bool,
+    ) -> Operation[NodesOffer | None]:
+        """The same on several machines like this one; None without a GPU.
+
+        Raises (from the operation):
+            BackendError: the machines are not named right.
+            PlanError: it cannot be dealt out to so many.
+        """
 
 
 class PlanService(Protocol):

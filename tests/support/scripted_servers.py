@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kimi_desktop.backends.model_code import ModelCode
+from kimi_desktop.backends.nodes.offer import NodesOffer
 from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import (
     ServerOffer,
     ServerPlanner,
     choices_of_plan,
+    nodes_of,
     offered_presets,
 )
 from kimi_desktop.backends.types import LoadSettings
@@ -70,6 +72,22 @@ class ScriptedServers:
         if self.engine_error is not None:
             return desk.failed("servers.ask", self.engine_error, settings.model_path)
         return desk.operation("servers.ask", self.facts, settings.model_path)
+
+    def for_nodes(
+        self,
+        model: LocalModel,
+        offer: ServerOffer,
+        wishes: ServerWishes,
+        nodes: str,
+        *,
+        trusts_code: bool,
+    ) -> Operation[NodesOffer | None]:
+        desk = self._services.desk
+        try:
+            found = nodes_of(model, offer, wishes, nodes, trusts_code=trusts_code)
+        except KimiError as error:
+            return desk.failed("servers.for_nodes", error, nodes)
+        return desk.operation("servers.for_nodes", found, nodes)
 
     def planned(
         self, settings: LoadSettings, offer: ServerOffer, *, on_cpu: bool = False

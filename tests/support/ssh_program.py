@@ -2,8 +2,9 @@
 
 ssh runs what it is told on this machine; hosts that begin with "far" are not reached, those
 that begin with "bare" have no model. vLLM does as
-``orders.json`` beside it says: version (per address), ``dies`` (an address whose engine ends
-at once), ``lasts`` (seconds until one ends by itself). Every start is a line of ``starts.jsonl``.
+``orders.json`` beside it says: version (per host), ``dies`` (a host whose engine ends at once),
+``lasts`` (seconds until one ends by itself), ``shared`` (it leaves shared memory). Every start is a
+line of ``starts.jsonl``.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ with (HERE / "starts.jsonl").open("a") as starts:
     row = {{"host": host, "pid": os.getpid(), "argv": sys.argv[1:], "env": dict(os.environ)}}
     starts.write(json.dumps(row) + "\\n")
 child = subprocess.Popen(["sleep", "600"])
+if orders.get("shared"):
+    import mmap
+    block = open("/dev/shm/psm_kimi_" + host.replace("@", "_"), "w+b")
+    block.truncate(4096)
+    held = mmap.mmap(block.fileno(), 4096)
 (HERE / ("child-%s" % host)).write_text(str(child.pid))
 if orders.get("dies") == host:
     child.kill()
@@ -52,7 +58,7 @@ if "--headless" not in sys.argv:
         time.sleep(0.05)
     print("INFO Application startup complete.", flush=True)
 for number in (signal.SIGINT, signal.SIGTERM):  # as vLLM does; the shell had SIGINT ignored
-    signal.signal(number, lambda *_: sys.exit(0))
+    signal.signal(number, lambda *_: (child.kill(), os._exit(0)))
 time.sleep(orders.get("lasts", {{}}).get(host, 600))
 """
 

@@ -2,7 +2,8 @@
 
 They run as ``ssh HOST SCRIPT``, or by /bin/sh on this machine. The leash is standard input: it
 stays open as long as the app wants the engine, and when it closes, because the app or the network
-has gone, the script ends the engine's whole session. So nothing is left behind on either side.
+has gone, the script ends the engine's whole session. So nothing is left behind on either side, nor
+are the blocks of shared memory that an engine cannot remove once it was killed.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import shlex
 from kimi_desktop.backends.nodes.types import Node
 from kimi_desktop.planner.vllm_nodes import LINKS, NodeCommand, interface_of
 
-INTERRUPT_S = 10
+INTERRUPT_S = 15
 """vLLM ends its workers by itself in up to 11 s (measured); then it is asked to terminate."""
 TERMINATE_S = 5
 VERSION, GPU, HAS_ADDRESS, HAS_MODEL = "version:", "gpu:", "address:", "model:"
-PID, ENDED = "kimi-node-pid:", "kimi-node-ended:"
+ENDED = "kimi-node-ended:"
 
 _QUESTION = """\
 set -u
@@ -37,27 +38,36 @@ exec 3<&0
 {exports}
 setsid {command} </dev/null 3<&- &
 engine=$!
-echo "{pid_mark}$engine"
-end() {{
-  cat <&3
-  kill -s INT -- -"$engine"
-  wait_for {interrupt_s} || {{ kill -s TERM -- -"$engine"; wait_for {terminate_s}; }} ||
-    kill -s KILL -- -"$engine"
-}}
+tell() {{ kill -s "$1" -- -"$engine" 2>/dev/null; }}
 wait_for() {{
   left=$1
-  while kill -s 0 -- -"$engine"; do
+  while ps -o stat= -s "$engine" | grep -qv '^Z'; do
     [ "$left" -gt 0 ] || return 1
     left=$((left - 1))
     sleep 1
   done
 }}
-end >/dev/null 2>&1 &
+shared() {{
+  for pid in $(ps -o pid= -s "$engine"); do
+    sed -n 's#.* \\(/dev/shm/[ps][se]m[._][A-Za-z0-9_-]*\\)$#\\1#p' "/proc/$pid/maps"
+  done 2>/dev/null | sort -u
+}}
+trap : USR1
+{{ cat <&3; kill -s USR1 "$$"; }} >/dev/null 2>&1 &
 leash=$!
 wait "$engine"
 code=$?
-kill "$leash" 2>/dev/null
-kill -s KILL -- -"$engine" 2>/dev/null
+if kill -s 0 "$engine" 2>/dev/null; then
+  blocks=$(shared)
+  tell INT
+  wait_for {interrupt_s} || {{ tell TERM; wait_for {terminate_s}; }} || tell KILL
+  wait "$engine"
+  code=$?
+  rm -f -- $blocks
+else
+  kill "$leash" 2>/dev/null
+  wait_for {terminate_s} || tell KILL
+fi
 echo "{ended_mark}$code"
 exit "$code"
 """
@@ -93,7 +103,6 @@ def leashed(command: NodeCommand) -> str:
     return _LEASHED.format(
         exports="\n".join(exports),
         command=shlex.join(command.words),
-        pid_mark=PID,
         ended_mark=ENDED,
         interrupt_s=INTERRUPT_S,
         terminate_s=TERMINATE_S,

@@ -11,6 +11,7 @@ from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.engine_failure import EngineFailurePanel
 from kimi_desktop.ui.engine_words import ALIVE
+from kimi_desktop.ui.server_plan.nodes_view import NodesView
 from kimi_desktop.ui.server_plan.planning import ServerPlanning
 from kimi_desktop.ui.server_plan.server_answer import ServerAnswer
 from kimi_desktop.ui.server_plan.server_form import ServerForm
@@ -29,12 +30,14 @@ class ServedSide(QObject):
         self.panel = _Panel(self)
         self.failure = EngineFailurePanel(bridge, here="plan")
         self.answer = ServerAnswer(self.planning)
+        self.nodes = NodesView(bridge, self.planning)
         self.start = Button(kind=ButtonKind.PRIMARY, icon="play")
         self.answer.head.addWidget(self.start)
         self.answer.notes.addWidget(self.failure)
         layout = QVBoxLayout(self.panel)
         layout.setContentsMargins(24, 16, 24, 16)
         layout.addWidget(self.answer)
+        layout.addWidget(self.nodes)
         self.planning.changed.connect(self.show_start)
         self.start.clicked.connect(self.planning.start)
         self.failure.shown_changed.connect(lambda _: self._show_failure())

@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.serve.types import ClientKey
-from kimi_desktop.ui.serve.copying import CopyButton
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import Card, Divider, Heading
+from kimi_desktop.ui.widgets.copying import CopyButton
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import ElidedLabel, Label, TextSize
 

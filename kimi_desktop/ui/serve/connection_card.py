@@ -6,9 +6,9 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
-from kimi_desktop.ui.serve.copying import CopyButton
 from kimi_desktop.ui.widgets.button import Button, IconButton
 from kimi_desktop.ui.widgets.card import Card
+from kimi_desktop.ui.widgets.copying import CopyButton
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import Label, TextSize
 from kimi_desktop.ui.widgets.message_bar import MessageBar

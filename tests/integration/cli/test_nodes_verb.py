@@ -20,6 +20,7 @@ from tests.support.ssh_program import order, starts, write_programs
 pytestmark = pytest.mark.skipif("sys.platform == 'win32'", reason="a POSIX shell")
 
 PATIENCE_S = 60
+SHARED = Path("/dev/shm")
 NODES = ("127.0.0.1", "10.0.0.2=ada@gpu2")
 
 
@@ -142,6 +143,17 @@ def test_started_everywhere_and_ended_everywhere(
         wait_until(lambda: left(programs) == [])
     log = programs.parent / "profile" / "logs" / "vllm-node-1.log"
     assert "the key is ***" in log.read_text()
+
+
+@pytest.mark.skipif("sys.platform != 'linux'", reason="shared memory as files")
+def test_shared_memory_of_an_engine_that_leaves_it_is_cleared(programs: Path, model: Path) -> None:
+    order(programs, shared=True)
+    with begin(programs, str(model), *NODES, "--tp", "2", "--run", "--json") as process:
+        until_ready(process)
+        assert len(list(SHARED.glob("psm_kimi_*"))) == 2
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+    assert list(SHARED.glob("psm_kimi_*")) == []
 
 
 @pytest.mark.parametrize("orders", [{"dies": "ada@gpu2"}, {"lasts": {"ada@gpu2": 0.5}}])

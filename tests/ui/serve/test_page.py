@@ -255,7 +255,7 @@ def test_without_a_key_there_is_nothing_to_do_with_it(page):
 
 
 def test_copying_says_so(qtbot, on, services, monkeypatch):
-    monkeypatch.setattr("kimi_desktop.ui.serve.copying.CHECK_MS", 50)
+    monkeypatch.setattr("kimi_desktop.ui.widgets.copying.CHECK_MS", 50)
     for button, text in (
         (on.connection.copy_address, "http://127.0.0.1:8080/v1"),
         (on.connection.copy_key, services.serve.status.api_key),
