@@ -38,9 +38,6 @@ if "--version" in sys.argv:
     print("INFO some log line")
     print(orders.get("versions", {{}}).get(host, "0.32.0"))
     sys.exit(0)
-with (HERE / "starts.jsonl").open("a") as starts:
-    row = {{"host": host, "pid": os.getpid(), "argv": sys.argv[1:], "env": dict(os.environ)}}
-    starts.write(json.dumps(row) + "\\n")
 child = subprocess.Popen(["sleep", "600"])
 if orders.get("shared"):
     import mmap
@@ -48,6 +45,9 @@ if orders.get("shared"):
     block.truncate(4096)
     held = mmap.mmap(block.fileno(), 4096)
 (HERE / ("child-%s" % host)).write_text(str(child.pid))
+with (HERE / "starts.jsonl").open("a") as starts:
+    row = {{"host": host, "pid": os.getpid(), "argv": sys.argv[1:], "env": dict(os.environ)}}
+    starts.write(json.dumps(row) + "\\n")
 if orders.get("dies") == host:
     child.kill()
     print("RuntimeError: NCCL error: unhandled system error", flush=True)
