@@ -45,6 +45,8 @@ if orders.get("shared"):
     block.truncate(4096)
     held = mmap.mmap(block.fileno(), 4096)
 (HERE / ("child-%s" % host)).write_text(str(child.pid))
+for number in (signal.SIGINT, signal.SIGTERM):  # as vLLM does; the shell had SIGINT ignored
+    signal.signal(number, lambda *_: (child.kill(), os._exit(0)))
 with (HERE / "starts.jsonl").open("a") as starts:
     row = {{"host": host, "pid": os.getpid(), "argv": sys.argv[1:], "env": dict(os.environ)}}
     starts.write(json.dumps(row) + "\\n")
@@ -57,8 +59,6 @@ if "--headless" not in sys.argv:
     while len((HERE / "starts.jsonl").read_text().splitlines()) < orders.get("nodes", 2):
         time.sleep(0.05)
     print("INFO Application startup complete.", flush=True)
-for number in (signal.SIGINT, signal.SIGTERM):  # as vLLM does; the shell had SIGINT ignored
-    signal.signal(number, lambda *_: (child.kill(), os._exit(0)))
 time.sleep(orders.get("lasts", {{}}).get(host, 600))
 """
 
