@@ -17,6 +17,7 @@ from kimi_desktop.backends.engine_checks import EngineChecks
 from kimi_desktop.backends.engines.llama_cpp_python import does_without
 from kimi_desktop.backends.exact_check import check_exactly
 from kimi_desktop.backends.install.service import EngineInstalls
+from kimi_desktop.backends.install.types import LLAMA_CPP_PYTHON
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.read_back import differences, read_loaded
@@ -233,6 +234,15 @@ class Core:
             self.store,
             paths.vllm_folder,
             prove=self.engine.engines.vllm.probe,
+            in_use=self._is_running,
+        )
+        self.python_installs = EngineInstalls(
+            self.io,
+            self.bus,
+            self.store,
+            paths.llama_python_folder,
+            prove=self.engine.engines.python.probe,
+            kind=LLAMA_CPP_PYTHON,
             in_use=self._is_running,
         )
         self.other_servers = OtherServers(

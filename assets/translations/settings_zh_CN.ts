@@ -85,7 +85,7 @@
     </message>
     <message>
         <source>One short question after loading; an answer that is none is told with its likely causes. Gives way to your first message.</source>
-        <translation>加载后提一个简短的问题；如果回答不成样子，会说明可能的原因。您发送第一条消息时即让位。</translation>
+        <translation>加载后提一个简短的问题；如果回答不成样子，会说明可能的原因。你发送第一条消息时即让位。</translation>
     </message>
     <message>
         <source>llama-server</source>
@@ -321,6 +321,45 @@
     <message>
         <source>Remove {build}</source>
         <translation>删除 {build}</translation>
+    </message>
+</context>
+<context>
+    <name>InstallsSection</name>
+    <message>
+        <source>Install {name}</source>
+        <translation>安装 {name}</translation>
+    </message>
+    <message>
+        <source>Kind of build</source>
+        <translation>版本类型</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>Install</source>
+        <translation>安装</translation>
+    </message>
+    <message>
+        <source>{name} is here.</source>
+        <translation>{name} 已安装。</translation>
+    </message>
+    <message>
+        <source>{name} in an environment of its own · {fetched} to fetch, about {kept} on disk · licence {licence}</source>
+        <translation>{name}，安装到独立环境 · 下载 {fetched}，占用磁盘约 {kept} · 许可证 {licence}</translation>
+    </message>
+    <message>
+        <source>compiled here: 10 to 20 minutes, and a C++ compiler</source>
+        <translation>在本机编译：需要 C++ 编译器，耗时 10 到 20 分钟</translation>
+    </message>
+    <message>
+        <source>{build} is used when the engine is started the next time.</source>
+        <translation>下次启动引擎时使用 {build}。</translation>
+    </message>
+    <message>
+        <source>Used when the engine is started the next time.</source>
+        <translation>下次启动引擎时使用。</translation>
     </message>
 </context>
 <context>
@@ -599,41 +638,6 @@
     <message>
         <source>Make a token at {page}</source>
         <translation>在 {page} 创建令牌</translation>
-    </message>
-</context>
-<context>
-    <name>VllmInstalls</name>
-    <message>
-        <source>Install vLLM</source>
-        <translation>安装 vLLM</translation>
-    </message>
-    <message>
-        <source>Kind of build</source>
-        <translation>版本类型</translation>
-    </message>
-    <message>
-        <source>Go on</source>
-        <translation>继续</translation>
-    </message>
-    <message>
-        <source>Install</source>
-        <translation>安装</translation>
-    </message>
-    <message>
-        <source>{name} is here.</source>
-        <translation>{name} 已安装。</translation>
-    </message>
-    <message>
-        <source>{name} in an environment of its own · {fetched} to fetch, about {kept} on disk · licence {licence}</source>
-        <translation>{name}，安装到独立环境 · 下载 {fetched}，占用磁盘约 {kept} · 许可证 {licence}</translation>
-    </message>
-    <message>
-        <source>{build} is used when the engine is started the next time.</source>
-        <translation>下次启动引擎时使用 {build}。</translation>
-    </message>
-    <message>
-        <source>Used when the engine is started the next time.</source>
-        <translation>下次启动引擎时使用。</translation>
     </message>
 </context>
 <context>

@@ -230,6 +230,7 @@ class ErrorCode(StrEnum):
     INSTALL_NO_NETWORK = "installs.no_network"
     INSTALL_NO_WHEEL = "installs.no_wheel"
     INSTALL_NO_TORCH = "installs.no_torch"
+    INSTALL_NO_COMPILER = "installs.no_compiler"
     INSTALL_BAD_HASH = "installs.bad_hash"
     INSTALL_FAILED = "installs.failed"
 

@@ -87,6 +87,11 @@ class AppPaths:
         return self.data / "engines" / "llama.cpp"
 
     @property
+    def llama_python_folder(self) -> Path:
+        """Environments with llama-cpp-python that were installed from the app."""
+        return self.data / "engines" / "llama-cpp-python"
+
+    @property
     def vllm_folder(self) -> Path:
         """Environments that vLLM was installed into."""
         return self.data / "engines" / "vllm"

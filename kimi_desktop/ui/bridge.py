@@ -219,7 +219,7 @@ class EngineBuildService(Protocol):
 
 
 class EngineInstallService(Protocol):
-    """vLLM in environments of its own. Publishes InstallProgressed and InstallsChanged."""
+    """An engine in environments of its own. Publishes InstallProgressed and InstallsChanged."""
 
     def look(self) -> Operation[Installs]:
         """What fits this computer and what is here; asks no network."""
@@ -790,7 +790,11 @@ class Services(Protocol):
 
     @property
     def installs(self) -> EngineInstallService:
-        """Server engines in environments of their own."""
+        """VLLM in environments of its own."""
+
+    @property
+    def python_installs(self) -> EngineInstallService:
+        """llama-cpp-python in environments of its own."""
 
     @property
     def workers(self) -> WorkerService:

@@ -6,6 +6,8 @@ import dataclasses
 from pathlib import Path
 
 from kimi_desktop.backends.install.types import (
+    LLAMA_CPP_PYTHON,
+    VLLM,
     InstalledEngine,
     InstallOffer,
     InstallPhase,
@@ -26,6 +28,13 @@ def install_offer(install_id: str = "0.25.1-cuda13", accelerator: str = "cuda") 
     )  # fmt: skip
 
 
+def python_offer() -> InstallOffer:
+    return InstallOffer(
+        "0.3.36-linux-x64", "llama-cpp-python", "0.3.36", "cpu", "", Path("list.txt"),
+        106_000_000, 212_000_000, ("MIT",), ("3.12",), compiles=True,
+    )  # fmt: skip
+
+
 def installed_engine(install_id: str = "0.25.1-cuda13", **changes: object) -> InstalledEngine:
     version = install_id.partition("-")[0]
     folder = Path("/home/ada/.local/share/kimi-desktop/engines/vllm") / install_id
@@ -35,6 +44,8 @@ def installed_engine(install_id: str = "0.25.1-cuda13", **changes: object) -> In
 
 class ScriptedInstalls:
     """``error`` fails the next command."""
+
+    kind = VLLM
 
     def __init__(self, desk: Desk, bus: EventBus) -> None:
         self._desk = desk
@@ -49,10 +60,11 @@ class ScriptedInstalls:
 
     def set_installed(self, *installed: InstalledEngine) -> None:
         self.installed = installed
-        self._bus.publish(InstallsChanged(installed))
+        self._bus.publish(InstallsChanged(installed, self.kind))
 
     def tell(self, phase: InstallPhase, done: int, total: int, package: str = "") -> None:
-        self._bus.publish(InstallProgressed("0.25.1-cuda13", phase, done, total, package))
+        offer = self.offers[0].id
+        self._bus.publish(InstallProgressed(offer, phase, done, total, package, self.kind))
 
     def look(self) -> Operation[Installs]:
         found = Installs(self.offers, self.lacks_gpu, self.installed)
@@ -75,3 +87,13 @@ class ScriptedInstalls:
             return self._desk.failed("installs.remove", self.error, install_id)
         self.set_installed(*(one for one in self.installed if one.id != install_id))
         return self._desk.operation("installs.remove", None, install_id)
+
+
+class ScriptedPythonInstalls(ScriptedInstalls):
+    """Those of llama-cpp-python."""
+
+    kind = LLAMA_CPP_PYTHON
+
+    def __init__(self, desk: Desk, bus: EventBus) -> None:
+        super().__init__(desk, bus)
+        self.offers = (python_offer(),)

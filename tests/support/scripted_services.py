@@ -29,7 +29,7 @@ from tests.support.scripted_engine import ScriptedEngine
 from tests.support.scripted_experiments import ScriptedExperiments
 from tests.support.scripted_hubs import ScriptedHubs
 from tests.support.scripted_imports import ScriptedImports
-from tests.support.scripted_installs import ScriptedInstalls
+from tests.support.scripted_installs import ScriptedInstalls, ScriptedPythonInstalls
 from tests.support.scripted_keeper import ScriptedKeeper
 from tests.support.scripted_machine import (
     ScriptedMachine,
@@ -58,6 +58,7 @@ class ScriptedServices:
         self.imports = ScriptedImports(self.desk, self.bus)
         self.builds = ScriptedBuilds(self.desk, self.bus)
         self.installs = ScriptedInstalls(self.desk, self.bus)
+        self.python_installs = ScriptedPythonInstalls(self.desk, self.bus)
         self.workers = ScriptedWorkers(self.desk, self.bus)
         self.hubs = ScriptedHubs(self.desk)
         self.discover = ScriptedDiscover(self.desk, self.machine)

@@ -123,3 +123,29 @@ def test_it_speaks_chinese(qtbot, get, qapp):
     finally:
         switch.choose(LanguageChoice.EN)
         QApplication.processEvents()
+
+
+def test_what_is_compiled_says_so_first_and_while_it_is(qtbot, page, services):
+    section = page.engine.python_installs
+    qtbot.waitUntil(section.install.isVisible)
+    assert section.facts.text() == (
+        "llama-cpp-python 0.3.36 in an environment of its own · 106 MB to fetch, about 212 MB on "
+        "disk · licence MIT · compiled here: 10 to 20 minutes, and a C++ compiler"
+    )
+    services.desk.hold.add("installs.install")
+    press(qtbot, section.install)
+    assert not page.engine.installs.progress.isVisible()
+    services.installs.tell(InstallPhase.PROVING, 0, 1)  # of the other engine
+    assert "Compiling" not in section.progress.title()
+    services.python_installs.tell(InstallPhase.COMPILING, 1, 2, "llama-cpp-python")
+    qtbot.waitUntil(lambda: "Compiling, 10 to 20 minutes" in section.progress.title())
+    services.installs.set_installed(installed_engine())
+    assert section.rows == []
+
+
+def test_gpus_and_the_processors_build_of_llama_cpp_python(qtbot, page, services):
+    services.python_installs.lacks_gpu = True
+    section = page.engine.python_installs
+    section._look()
+    qtbot.waitUntil(section.advice.isVisible)
+    assert "CMAKE_ARGS" in section.advice.text()

@@ -17,7 +17,7 @@ def offers_of(raw: Mapping[str, Any], lists: Path, here: Accelerators) -> tuple[
     """Those that run here, the best one first.
 
     Args:
-        raw: ``assets/engines/vllm-installs.json``.
+        raw: ``assets/engines/*-installs.json`` of the engine.
         lists: the folder of its lists.
         here: this computer.
     """
@@ -68,6 +68,7 @@ def _offer(raw: Mapping[str, Any], entry: Mapping[str, Any], lists: Path) -> Ins
         pythons=tuple(entry.get("pythons", raw["pythons"])),
         alias=entry.get("alias", ""),
         links=entry.get("links", ""),
+        compiles=entry.get("compiles", False),
     )
 
 

@@ -12,6 +12,12 @@ LONGEST_DETAIL = 300
 
 _NO_SPACE = re.compile(r"No space left on device|os error 28|Errno 28|Disk quota exceeded", re.I)
 _NO_VENV = re.compile(r"ensurepip is not\s+available|No module named venv", re.I)
+_NO_COMPILER = re.compile(
+    r"No CMAKE_C(?:XX)?_COMPILER could be found|CMAKE_C(?:XX)?_COMPILER not set"
+    r"|not a full path to an existing compiler|could not find any instance of Visual Studio"
+    r"|Microsoft Visual C\+\+ [\d.]+ or greater is required|xcrun: error: invalid active developer",
+    re.I,
+)
 _HASH = re.compile(r"DO NOT MATCH THE HASHES|Hash mismatch", re.I)
 _NO_NETWORK = re.compile(
     r"dns error|failed to lookup address|name resolution|Name or service not known"
@@ -32,6 +38,7 @@ _NO_WHEELS = re.compile(
 )
 
 _SIMPLE = (
+    (_NO_COMPILER, ErrorCode.INSTALL_NO_COMPILER),
     (_HASH, ErrorCode.INSTALL_BAD_HASH),
     # Without a network pip also says that it found no distribution: the network is the reason.
     (_NO_NETWORK, ErrorCode.INSTALL_NO_NETWORK),

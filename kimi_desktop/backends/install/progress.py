@@ -18,6 +18,8 @@ ALMOST = 0.95
 _BEGIN = re.compile(r"^\s*(?:Collecting|Downloading)\s+([A-Za-z0-9][A-Za-z0-9._-]*)")
 _END = re.compile(r"^\s*(?:Downloaded|Using cached)\s+([A-Za-z0-9][A-Za-z0-9._-]*)")
 _ALL = re.compile(r"^\s*(?:Prepared \d+ packages?|Installing collected packages)")
+_BUILD = re.compile(r"^\s*Building (?:wheel for )?([A-Za-z0-9][A-Za-z0-9._-]*)")
+_BUILT = re.compile(r"^\s*(?:Built|Created wheel for)\s")
 _WHEEL = re.compile(r"^(.+?)-\d[^-]*-.*\.(?:whl|metadata)$|^(.+)-\d[^-]*\.tar\.gz$")
 
 
@@ -31,10 +33,17 @@ class InstallProgress:
         self._open: dict[str, None] = {}
         self._written = 0
         self._written_at_end = 0
+        self.compiled = ""
+        """The package that is being compiled; "" = none."""
         self.total_bytes = sum(sizes.values())
 
     def hear(self, line: str) -> None:
         """One line of its output."""
+        if match := _BUILD.match(line):
+            name = self._name(match[1].partition("==")[0])
+            self.compiled = name if name in self._sizes else self.compiled
+        elif _BUILT.match(line) or _ALL.match(line):
+            self.compiled = ""
         if _ALL.match(line):
             self._done, self._open = set(self._sizes), {}
         elif match := _END.match(line):

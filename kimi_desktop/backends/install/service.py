@@ -1,4 +1,4 @@
-"""vLLM in environments of its own: offered, installed, proven, chosen, removed. IO thread.
+"""Engines in environments of their own: offered, installed, proven, chosen, removed. IO thread.
 
 Commands come from any thread and return an Operation. Implements the window's EngineInstallService.
 Publishes InstallProgressed and InstallsChanged. An installation that stops, by whatever, keeps what
@@ -33,7 +33,9 @@ from kimi_desktop.backends.install.tools import (
 )
 from kimi_desktop.backends.install.types import (
     CPU,
+    VLLM,
     InstalledEngine,
+    InstallKind,
     InstallOffer,
     InstallPhase,
     InstallProgressed,
@@ -58,7 +60,7 @@ _LINE_END = re.compile(rb"[\r\n]")
 
 
 class EngineInstalls:
-    """The environments of one profile."""
+    """The environments of one engine and one profile."""
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class EngineInstalls:
         folder: Path,
         *,
         prove: Callable[[Path], Awaitable[object]],
+        kind: InstallKind = VLLM,
         in_use: Callable[[Path], bool] = lambda _: False,
         rules: Callable[[], Path] = lambda: asset("engines"),
         look_at: Callable[[], Accelerators] = look_at_accelerators,
@@ -80,8 +83,9 @@ class EngineInstalls:
             store: names the Python in use.
             folder: of the environments.
             prove: asks the engine of an environment; raises when it does not run.
+            kind: the engine.
             in_use: whether the engine runs out of this environment now.
-            rules: the folder of ``vllm-installs.json`` and its lists.
+            rules: the folder of the engines' rules and lists.
             look_at: this computer.
         """
         self._io = io
@@ -89,6 +93,7 @@ class EngineInstalls:
         self._store = store
         self._folder = folder
         self._prove = prove
+        self._kind = kind
         self._in_use = in_use
         self._rules = rules
         self._look_at = look_at
@@ -108,7 +113,7 @@ class EngineInstalls:
         return self._io.submit(lambda: self._install(offer))
 
     def use(self, install_id: str) -> Operation[None]:
-        """Start vLLM from this environment from now on."""
+        """Start the engine from this environment from now on."""
         return self._io.pool(self._use, install_id)
 
     def remove(self, install_id: str) -> Operation[None]:
@@ -124,13 +129,13 @@ class EngineInstalls:
     def _look(self) -> Installs:
         here = self._look_at()
         rules = self._rules()
-        raw = json.loads((rules / "vllm-installs.json").read_text(encoding="utf-8"))
-        offers = offers_of(raw, rules / "vllm", here)
+        raw = json.loads((rules / f"{self._kind.name}-installs.json").read_text(encoding="utf-8"))
+        offers = offers_of(raw, rules / self._kind.name, here)
         for_gpu = any(offer.accelerator != CPU for offer in offers)
         return Installs(offers, bool(here.makers) and not for_gpu, self._installed())
 
     def _installed(self) -> tuple[InstalledEngine, ...]:
-        chosen = self._store.settings.engine.vllm_python
+        chosen = getattr(self._store.settings.engine, self._kind.setting)
         found = []
         for mark in sorted(self._folder.glob(f"*/{MARK}")):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -231,7 +236,8 @@ class EngineInstalls:
     async def _follow(self, pid: int, offer: InstallOffer, progress: InstallProgress) -> None:
         while True:
             progress.write(await self._io.in_pool(_written_bytes, pid))
-            self._tell(offer, InstallPhase.FETCHING, progress)
+            phase = InstallPhase.COMPILING if progress.compiled else InstallPhase.FETCHING
+            self._tell(offer, phase, progress)
             await asyncio.sleep(TELL_EVERY_S)
 
     def _explain(
@@ -256,7 +262,8 @@ class EngineInstalls:
         done, total, package = 0, offer.size_bytes, ""
         if progress is not None:
             done, total, package = progress.done_bytes, progress.total_bytes, progress.package
-        self._bus.publish(InstallProgressed(offer.id, phase, done, total, package))
+            package = progress.compiled or package
+        self._bus.publish(InstallProgressed(offer.id, phase, done, total, package, self._kind))
 
     # choosing and removing
 
@@ -282,13 +289,13 @@ class EngineInstalls:
 
     def _choose(self, python: str) -> None:
         def change(settings: Settings) -> Settings:
-            engine = dataclasses.replace(settings.engine, vllm_python=python)
+            engine = dataclasses.replace(settings.engine, **{self._kind.setting: python})  # type: ignore[arg-type]
             return dataclasses.replace(settings, engine=engine)
 
         self._store.update(change)
 
     def _changed(self) -> None:
-        self._bus.publish(InstallsChanged(self._installed()))
+        self._bus.publish(InstallsChanged(self._installed(), self._kind))
 
 
 def _needed_bytes(offer: InstallOffer) -> int:

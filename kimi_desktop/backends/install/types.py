@@ -12,6 +12,21 @@ CPU = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
+class InstallKind:
+    """An engine that can be installed from the app."""
+
+    name: str
+    """Of its rules, its lists and its folder."""
+    title: str
+    setting: str
+    """Field of the engine settings that names the Python in use."""
+
+
+VLLM = InstallKind("vllm", "vLLM", "vllm_python")
+LLAMA_CPP_PYTHON = InstallKind("llama-cpp-python", "llama-cpp-python", "llama_python")
+
+
+@dataclass(frozen=True, slots=True)
 class InstallOffer:
     """One version of an engine that fits this computer."""
 
@@ -36,6 +51,8 @@ class InstallOffer:
     """The distribution's real name, where the program asks for ``vllm``."""
     links: str = ""
     """A variable that names a folder or page with more wheels."""
+    compiles: bool = False
+    """A part of it comes as source: it takes minutes, and a compiler."""
 
     @property
     def name(self) -> str:
@@ -72,6 +89,7 @@ class InstallPhase(StrEnum):
 
     PREPARING = "preparing"
     FETCHING = "fetching"
+    COMPILING = "compiling"
     PROVING = "proving"
 
 
@@ -85,7 +103,8 @@ class InstallProgressed(Event):
     """Of what has to be fetched; within a package it is an estimate."""
     total_bytes: int
     package: str
-    """The largest one that is on its way; "" = none."""
+    """The largest one that is on its way, or that is compiled; "" = none."""
+    kind: InstallKind = VLLM
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +112,4 @@ class InstallsChanged(Event):
     """Another one is here, one is gone, or another one is in use."""
 
     installed: tuple[InstalledEngine, ...]
+    kind: InstallKind = VLLM

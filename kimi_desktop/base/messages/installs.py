@@ -1,4 +1,4 @@
-"""Server engines installed into environments of their own."""
+"""Engines installed into environments of their own."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ from kimi_desktop.base.messages.text import Text
 TEXTS = {
     "installs.phase.preparing": Text("Making the environment", "正在创建环境"),
     "installs.phase.fetching": Text("Fetching packages", "正在下载软件包"),
+    "installs.phase.compiling": Text("Compiling, 10 to 20 minutes", "正在编译，需 10 到 20 分钟"),
     "installs.phase.proving": Text("Trying it", "正在试运行"),
-    "installs.none_here": Text(
+    "installs.none_here.llama-cpp-python": Text(
+        "There is no list of packages of llama-cpp-python for this system. Install it by its own "
+        "guide and point at its Python.",
+        "没有适用于本系统的 llama-cpp-python 软件包列表。请按其官方指南安装，再指定它的 Python。",
+    ),
+    "installs.none_here.vllm": Text(
         "There is no vLLM to install for this system: it needs Linux on x86-64. On Windows it runs "
         "in WSL; on a Mac use GGUF files with llama.cpp.",
         "没有适用于本系统的 vLLM：它需要 x86-64 上的 Linux。Windows 可在 WSL 中运行；"
         "Mac 请用 llama.cpp 运行 GGUF 文件。",
     ),
-    "installs.lacks_gpu": Text(
+    "installs.lacks_gpu.llama-cpp-python": Text(
+        "It computes with the processor alone. For this computer’s GPUs set CMAKE_ARGS before the "
+        "app starts (NVIDIA: -DGGML_CUDA=on, with the CUDA toolkit installed).",
+        "默认只使用 CPU 计算。若要使用本机 GPU，请在启动应用前设置 CMAKE_ARGS"
+        "（NVIDIA：-DGGML_CUDA=on，并需安装 CUDA 工具包）。",
+    ),
+    "installs.lacks_gpu.vllm": Text(
         "No version here is for this computer’s GPUs: they take NVIDIA cards from compute "
         "capability 7.0 on with a driver for CUDA 12.4 or newer. The one for the processor runs "
         "small models.",
@@ -62,6 +74,16 @@ TEXTS = {
     "installs.no_torch.next": Text(
         "Set {variable} to a folder or page that has its wheel, start the app again and go on.",
         "请将 {variable} 设为含有其 wheel 的文件夹或网页，重启应用后继续。",
+    ),
+    "installs.no_compiler": Text(
+        "{name} is compiled here, and no C++ compiler was found.",
+        "{name} 需要在本机编译，但找不到 C++ 编译器。",
+    ),
+    "installs.no_compiler.next": Text(
+        "Debian, Ubuntu: sudo apt-get install build-essential. macOS: xcode-select --install. "
+        "Windows: Visual Studio Build Tools with C++.",
+        "Debian、Ubuntu：sudo apt-get install build-essential。macOS：xcode-select --install。"
+        "Windows：安装含 C++ 的 Visual Studio Build Tools。",
     ),
     "installs.bad_hash": Text(
         "A package of {name} is not the one that its hash names; it was not installed.",

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from kimi_desktop.backends.install.types import InstallsChanged
+from kimi_desktop.backends.install import types as install
 from kimi_desktop.backends.types import EngineKind
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.paths import AppPaths
@@ -18,8 +18,8 @@ from kimi_desktop.base.settings import Settings
 from kimi_desktop.downloads.engine_builds.types import BuildsChanged
 from kimi_desktop.models.types import LibraryChanged
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.settings.installs import InstallsSection
 from kimi_desktop.ui.settings.rows import SettingRow, SettingsCard
-from kimi_desktop.ui.settings.vllm_installs import VllmInstalls
 from kimi_desktop.ui.widgets.button import Button, IconButton
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import MEDIUM, ElidedLabel, Label, TextSize
@@ -178,7 +178,11 @@ class EngineCard(SettingsCard):
         self.llama = ProgramRow(bridge, "llama_server")
         self.python = ProgramRow(bridge, "llama_python")
         self.vllm = ProgramRow(bridge, "vllm_python")
-        self.installs = VllmInstalls(bridge)
+        services = bridge.services
+        self.installs = InstallsSection(bridge, install.VLLM, services.installs)
+        self.python_installs = InstallsSection(
+            bridge, install.LLAMA_CPP_PYTHON, services.python_installs
+        )
         self.sglang = ProgramRow(bridge, "sglang_python")
         self.server_engine = Segmented([(VLLM, "vLLM"), (SGLANG, "SGLang")])
         self.server_engine.chosen.connect(self._on_server_engine)
@@ -186,8 +190,9 @@ class EngineCard(SettingsCard):
         self.first_question = Switch()
         self.first_question.clicked.connect(self._on_first_question)
         self._question_row = SettingRow(self.first_question)
+        python = (self.python, self.python_installs)
         servers = (self._server_row, self.vllm, self.installs, self.sglang)
-        self.show_rows((self.llama, self.python, *servers, self._question_row))
+        self.show_rows((self.llama, *python, *servers, self._question_row))
         bridge.happened.connect(self._on_event)
         self.retranslate()
 
@@ -261,7 +266,7 @@ class EngineCard(SettingsCard):
         )
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, SettingsChanged | BuildsChanged | InstallsChanged):
+        if isinstance(event, SettingsChanged | BuildsChanged | install.InstallsChanged):
             self.llama.show_path()
             self.python.show_path()
             self.vllm.show_path()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import io as io_module
 import json
 import shutil
 import sys
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -18,6 +20,7 @@ import pytest
 
 from kimi_desktop.backends.install.service import MARK, EngineInstalls
 from kimi_desktop.backends.install.types import (
+    LLAMA_CPP_PYTHON,
     InstallOffer,
     InstallPhase,
     InstallProgressed,
@@ -54,18 +57,68 @@ def make_wheel(folder: Path, name: str, version: str) -> tuple[str, int]:
     return hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
 
 
+BACKEND = """\
+import base64, hashlib, os, sys, time, zipfile
+
+def prepare_metadata_for_build_wheel(directory, settings=None):
+    facts = "{name}-{version}.dist-info"
+    os.mkdir(os.path.join(directory, facts))
+    with open(os.path.join(directory, facts, "METADATA"), "w") as out:
+        out.write("Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+    return facts
+
+def build_wheel(directory, settings=None, metadata=None):
+    deadline = time.monotonic() + 60
+    while not os.path.exists(os.environ["KD_TOLD"]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if os.environ.get("KD_SAYS"):
+        sys.exit(os.environ["KD_SAYS"])
+    name, version = "{name}", "{version}"
+    facts = name + "-" + version + ".dist-info"
+    files = {{
+        name + "/__init__.py": "",
+        facts + "/METADATA": "Metadata-Version: 2.1\\nName: %s\\nVersion: %s\\n" % (name, version),
+        facts + "/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        facts + "/RECORD": "",
+    }}
+    wheel = name + "-" + version + "-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, wheel), "w") as out:
+        for place, text in files.items():
+            out.writestr(place, text)
+    return wheel
+"""
+
+
+def make_source(folder: Path, name: str, version: str) -> tuple[str, int]:
+    """The same as source, which waits while it is built until KD_TOLD is there; (hash, size)."""
+    project = f"[project]\nname = '{name}'\nversion = '{version}'\n[build-system]\nrequires = []\n"
+    files = {
+        "pyproject.toml": project + "build-backend = 'backend'\nbackend-path = ['.']\n",
+        "backend.py": BACKEND.format(name=name, version=version),
+        "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+    }
+    path = folder / f"{name}-{version}.tar.gz"
+    with tarfile.open(path, "w:gz") as out:
+        for place, text in files.items():
+            data = text.encode()
+            entry = tarfile.TarInfo(f"{name}-{version}/{place}")
+            entry.size = len(data)
+            out.addfile(entry, io_module.BytesIO(data))
+    return hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
+
+
 class Bench:
     """A service over a folder of wheels and rules of its own."""
 
     def __init__(self, home: Path, io: IoLoop) -> None:
         self.wheels, self.rules = home / "wheels", home / "rules"
         self.wheels.mkdir()
-        (self.rules / "vllm").mkdir(parents=True)
+        self.rules.mkdir()
         self.events: list[Event] = []
         self.proof: KimiError | None = None
         self.proven: list[Path] = []
         self.running: Path | None = None
-        bus = EventBus()
+        self.bus = bus = EventBus()
         bus.subscribe(self.events.append)
         self.store = SettingsStore(home / "settings.json")
         self.folder = home / "engines"
@@ -83,17 +136,25 @@ class Bench:
 
     def describe(self, packages: dict[str, str], **changes: object) -> None:
         """The list and the rules."""
+        self.write(self.wheel_lines(packages), "vllm", "vLLM", **changes)
+
+    def wheel_lines(self, packages: dict[str, str]) -> list[str]:
         lines = []
         for name, version in packages.items():
             digest, size = make_wheel(self.wheels, name, version)
             lines.append(f"{name}=={version} --hash=sha256:{digest} # {size}")
-        (self.rules / "vllm" / "list.txt").write_text("\n".join(lines) + "\n")
+        return lines
+
+    def write(self, lines: list[str], engine: str, title: str, **changes: object) -> None:
+        """Rules with one entry."""
+        (self.rules / engine).mkdir(exist_ok=True)
+        (self.rules / engine / "list.txt").write_text("\n".join(lines) + "\n")
         entry = {
             "id": "1.0-cpu", "version": "1.0", "system": "linux", "arch": "x64",
             "accelerator": "cpu", "list": "list.txt", "installed_per_byte": 3,
         } | changes  # fmt: skip
-        rules = {"title": "vLLM", "licence": "MIT", "pythons": [PYTHON], "installs": [entry]}
-        (self.rules / "vllm-installs.json").write_text(json.dumps(rules))
+        rules = {"title": title, "licence": "MIT", "pythons": [PYTHON], "installs": [entry]}
+        (self.rules / f"{engine}-installs.json").write_text(json.dumps(rules))
 
     def offer(self) -> InstallOffer:
         (offer,) = self.service.look().result().offers
@@ -270,3 +331,49 @@ def test_use_names_one_that_is_whole(bench: Bench) -> None:
     engine = bench.service.install(bench.offer()).result()
     bench.service.use("nothing").result()
     assert bench.store.settings.engine.vllm_python == str(engine.folder)
+
+
+@pytest.fixture
+def source(bench: Bench, io: IoLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """The other engine, whose own package comes as source."""
+    told = tmp_path / "told"
+    monkeypatch.setenv("KD_TOLD", str(told))
+    digest, size = make_source(bench.wheels, "engine", "1.0")
+    lines = [f"engine==1.0 --hash=sha256:{digest} # {size}", *bench.wheel_lines({"helper": "2.0"})]
+    bench.write(lines, "llama-cpp-python", "llama-cpp-python", compiles=True)
+    bench.service = EngineInstalls(
+        io, bench.bus, bench.store, tmp_path / "python", prove=bench._prove,
+        kind=LLAMA_CPP_PYTHON, rules=lambda: bench.rules, look_at=lambda: HERE,
+    )  # fmt: skip
+
+    def go_on(event: Event) -> None:
+        if isinstance(event, InstallProgressed) and event.phase is InstallPhase.COMPILING:
+            assert (event.package, event.kind) == ("engine", LLAMA_CPP_PYTHON)
+            told.touch()
+
+    bench.bus.subscribe(go_on)
+    return bench
+
+
+def test_a_package_that_comes_as_source_is_compiled(source: Bench, tool: str) -> None:
+    offer = source.offer()
+    assert offer.compiles
+    done = source.service.install(offer).result()
+    assert done.is_whole
+    assert list(done.folder.glob("lib/python*/site-packages/engine"))
+    assert InstallPhase.COMPILING in source.phases()
+    engine = source.store.settings.engine
+    assert (engine.llama_python, engine.vllm_python) == (str(done.folder), "")
+    assert source.events[-1] == InstallsChanged((done,), LLAMA_CPP_PYTHON)
+    source.service.remove(done.id).result()
+    assert source.store.settings.engine.llama_python == ""
+
+
+def test_a_missing_compiler_is_told_as_such(
+    source: Bench, tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KD_SAYS", "CMake Error: No CMAKE_CXX_COMPILER could be found.")
+    with pytest.raises(BackendError) as caught:
+        source.service.install(source.offer()).result()
+    assert caught.value.code is ErrorCode.INSTALL_NO_COMPILER
+    assert source.store.settings.engine.llama_python == ""

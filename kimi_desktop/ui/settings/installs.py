@@ -1,4 +1,4 @@
-"""Settings, Engine: vLLM in an environment of its own: what fits, how large, get it, remove it."""
+"""Settings, Engine: an engine in an environment of its own: what fits, its size, get, remove."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.install.types import (
     InstalledEngine,
+    InstallKind,
     InstallOffer,
     InstallPhase,
     InstallProgressed,
@@ -20,7 +21,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error, message
 from kimi_desktop.base.operation import Cancelled, Operation
 from kimi_desktop.base.units import format_file_size
-from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.bridge import Bridge, EngineInstallService, SettingsChanged
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.chip import Chip, Verdict
@@ -31,12 +32,14 @@ from kimi_desktop.ui.widgets.progress_row import ProgressRow
 MARGINS = (16, 12, 16, 12)
 
 
-class VllmInstalls(QWidget):
+class InstallsSection(QWidget):
     """Nothing is asked of the network before somebody presses."""
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, bridge: Bridge, kind: InstallKind, service: EngineInstallService) -> None:
         super().__init__()
         self._bridge = bridge
+        self._kind = kind
+        self._service = service
         self._found: Installs | None = None
         self._operation: Operation[InstalledEngine] | None = None
         self._phase: InstallPhase | None = None
@@ -78,9 +81,7 @@ class VllmInstalls(QWidget):
         return offers[place] if place < len(offers) else None
 
     def _look(self) -> None:
-        self._bridge.watch(
-            self._bridge.services.installs.look(), self._on_found, self._bridge.navigation.report
-        )
+        self._bridge.watch(self._service.look(), self._on_found, self._bridge.navigation.report)
 
     def _arrange(self) -> None:
         head = QHBoxLayout()
@@ -124,7 +125,7 @@ class VllmInstalls(QWidget):
     def _show(self) -> None:
         """Everything that can be said."""
         busy, offer = self._operation is not None, self.offer()
-        self._name.setText(self.tr("Install vLLM"))
+        self._name.setText(self.tr("Install {name}").format(name=self._kind.title))
         self.kind.set_label(self.tr("Kind of build"))
         self.kind.setVisible(self._found is not None and len(self._found.offers) > 1 and not busy)
         begun = offer is not None and offer.id in self._begun
@@ -140,23 +141,29 @@ class VllmInstalls(QWidget):
 
     def _facts(self, offer: InstallOffer | None, *, here: bool) -> str:
         if offer is None:
-            return message("installs.none_here", language()) if self._found is not None else ""
+            none = message(f"installs.none_here.{self._kind.name}", language())
+            return none if self._found is not None else ""
         if here:
             return self.tr("{name} is here.").format(name=offer.name)
         words = self.tr(
             "{name} in an environment of its own · {fetched} to fetch, about {kept} on disk · "
             "licence {licence}"
         )
-        return words.format(
+        text = words.format(
             name=offer.name,
             fetched=format_file_size(offer.size_bytes),
             kept=format_file_size(offer.installed_bytes),
             licence=", ".join(offer.licences),
         )
+        if not offer.compiles:
+            return text
+        return text + " · " + self.tr("compiled here: 10 to 20 minutes, and a C++ compiler")
 
     def _show_advice(self, offer: InstallOffer | None) -> None:
         lacks = self._found is not None and self._found.lacks_gpu and offer is not None
-        self.advice.setText(message("installs.lacks_gpu", language()) if lacks else "")
+        self.advice.setText(
+            message(f"installs.lacks_gpu.{self._kind.name}", language()) if lacks else ""
+        )
         self.advice.setVisible(lacks)
 
     def _on_install(self) -> None:
@@ -164,7 +171,7 @@ class VllmInstalls(QWidget):
         if offer is None or self._operation is not None:
             return
         self._problem, self._phase = None, None
-        self._operation = self._bridge.services.installs.install(offer)
+        self._operation = self._service.install(offer)
         self.progress.begin(message("installs.phase.preparing", language()))
         self._show()
         self._bridge.watch(self._operation, self._on_installed, self._on_failed)
@@ -186,21 +193,22 @@ class VllmInstalls(QWidget):
 
     def _on_use(self, install_id: str) -> None:
         self._bridge.watch(
-            self._bridge.services.installs.use(install_id),
+            self._service.use(install_id),
             on_error=self._bridge.navigation.report,
         )
         self._bridge.navigation.tell(self.tr("Used when the engine is started the next time."))
 
     def _on_remove(self, install_id: str) -> None:
         self._bridge.watch(
-            self._bridge.services.installs.remove(install_id),
+            self._service.remove(install_id),
             on_error=self._bridge.navigation.report,
         )
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, InstallProgressed) and self._operation is not None:
-            self._show_progress(event)
-        elif isinstance(event, InstallsChanged):
+        if isinstance(event, InstallProgressed):
+            if self._operation is not None and event.kind == self._kind:
+                self._show_progress(event)
+        elif isinstance(event, InstallsChanged) and event.kind == self._kind:
             self._fill(event.installed)
         elif isinstance(event, SettingsChanged) and self._found is not None:
             self._look()  # the field above may name another Python now
