@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QWidget
 
+from kimi_desktop.ui.theme import color, tokens
 from kimi_desktop.ui.widgets.field import Select
 
 MOST_REASON = 88
@@ -65,6 +66,14 @@ class LegalSelect(Select):
         legal = (each.text for each in self._items if not each.why_not)
         widest = max((metrics.horizontalAdvance(text) for text in legal), default=48)
         return QSize(widest + 46, super().sizeHint().height())
+
+    def showPopup(self) -> None:
+        """What cannot be chosen is muted, in the colours of the theme that holds now."""
+        muted = color(tokens().muted)
+        for place, item in enumerate(self._items):
+            if item.why_not:
+                self._rows.item(place).setForeground(muted)
+        super().showPopup()
 
     def _row(self, item: LegalItem) -> QStandardItem:
         text = item.text
