@@ -111,8 +111,8 @@ except KeyboardInterrupt:
 """
 
 
-def make_sglang(folder: Path, *, version: str = "0.5.23+cpu", **orders: Any) -> Environment:
-    """A venv whose site-packages have an sglang of that version."""
+def make_sglang(folder: Path, *, version: str = "0.5.23", **orders: Any) -> Environment:
+    """A venv whose site-packages have an sglang of that version, and a torch without CUDA."""
     venv.create(folder, with_pip=False, symlinks=True)
     library = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = folder / "lib" / library / "site-packages"
@@ -120,9 +120,13 @@ def make_sglang(folder: Path, *, version: str = "0.5.23+cpu", **orders: Any) -> 
     (packages / "sglang" / "__init__.py").write_text("")
     launcher = LAUNCHER.format(folder=str(folder))
     (packages / "sglang" / "launch_server.py").write_text(launcher)
-    facts = packages / f"sglang-{version.partition('+')[0]}.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: sglang\nVersion: {version}\n")
+    (packages / "torch").mkdir()
+    (packages / "torch" / "__init__.py").write_text("")
+    for name, number in (("sglang", version), ("torch", "2.13.0+cpu")):
+        facts = packages / f"{name}-{number.partition('+')[0]}.dist-info"
+        facts.mkdir()
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n"
+        (facts / "METADATA").write_text(text)
     (folder / "help.txt").write_text((DATA / "help-0.5.23.txt").read_text())
     (folder / "metrics.txt").write_text((DATA / "metrics-busy.txt").read_text())
     return Environment(folder, orders)

@@ -8,6 +8,7 @@ open further ports without a key and are never switched on.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from kimi_desktop.backends.engines.python_probe import (
     HelpMemory,
     Installed,
     ask_flags,
+    find_installed,
     find_installed_since,
 )
 from kimi_desktop.backends.engines.server_failures import explain_server
@@ -113,7 +115,7 @@ class Sglang:
         command = program_of(installed)
         flags = await ask_flags(self._memory, installed, (*command, "--help"), "--model-path")
         support = read_sglang_support(installed.package.parent)
-        on_cpu = installed.version.endswith("+cpu")
+        on_cpu = await _is_on_cpu(program)
         build = EngineBuild(
             kind=EngineKind.SGLANG,
             program=command,
@@ -220,6 +222,13 @@ class Sglang:
 def program_of(installed: Installed) -> tuple[str, ...]:
     """Its launcher as a module of its Python, apart from what lies in the working folder."""
     return (str(installed.python), "-I", "-m", MODULE)
+
+
+async def _is_on_cpu(program: Path) -> bool:
+    """Its own version does not say so, that of its PyTorch does."""
+    with contextlib.suppress(BackendError):
+        return (await find_installed(program, "torch", "PyTorch")).version.endswith("+cpu")
+    return False
 
 
 def _add_placement(line: ServerLine, settings: LoadSettings, special: VllmSettings) -> None:

@@ -24,7 +24,7 @@ TABLE = LogTable(
     ),
     marks=marks_of(
         (
-            (r"server_args=ServerArgs\(", 0.04, LoadPhase.CONFIG),
+            (r"server_args=(?:ServerArgs\(|\{)", 0.04, LoadPhase.CONFIG),
             (r"Init torch distributed", 0.10, LoadPhase.CONFIG),
             (r"Load weight begin", WEIGHTS_FROM, LoadPhase.WEIGHTS),
             (r"Load weight end", WEIGHTS_TO, LoadPhase.CACHE),

@@ -66,7 +66,7 @@ def test_from_the_start_to_an_answer_to_the_end(checkpoint: Path, environment: E
     with engine_bench(grace_s=None) as bench:
         settings = served(checkpoint, environment, served_name="kimi", reasoning_parser="kimi_k2")
         status = bench.service.start(settings).result(60)
-        assert (status.state, status.engine_name) == (EngineState.READY, "SGLang 0.5.23+cpu")
+        assert (status.state, status.engine_name) == (EngineState.READY, "SGLang 0.5.23")
         assert bench.io.submit(lambda: answer(bench)).result(30) == ("Hm.", "Hello")
         (start,) = environment.starts
         log = bench.service.log_text()
@@ -178,7 +178,7 @@ def test_what_is_too_old_or_not_there(environment: Environment, tmp_path: Path) 
         assert old.params == {"name": "SGLang", "version": "0.5.9", "floor": "0.5.10"}
         assert probing(tmp_path / "none").code is ErrorCode.ENGINE_NOT_FOUND
         build = bench.io.submit(lambda: Sglang().probe(environment.folder)).result(60)
-        assert build.name == "SGLang 0.5.23+cpu"
+        assert build.name == "SGLang 0.5.23"
 
 
 def test_the_settings_choose_it(environment: Environment, checkpoint: Path) -> None:
@@ -199,7 +199,7 @@ def test_the_settings_choose_it(environment: Environment, checkpoint: Path) -> N
         assert settings.server is not None
         assert settings.server.wishes.engine is ServerEngine.SGLANG
         bench.service.start(settings).result(60)
-        assert bench.service.name_of(settings) == "SGLang 0.5.23+cpu"
+        assert bench.service.name_of(settings) == "SGLang 0.5.23"
         assert bench.service.settings_for(row) == settings
         offer = bench.service.servers.find(row, settings.server.wishes).result(30)
         assert offer.tool_parser == "kimi_k2"
