@@ -278,3 +278,20 @@ def test_facts_of_a_server_are_its_own() -> None:
     bare = evidence_of_status(EngineStatus(EngineState.FAILED, settings=planned), None)
     assert "tensor_parallel_size" not in bare.settings
     assert evidence_of_status(EngineStatus(EngineState.FAILED), None).engine == "llama.cpp"
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("load_hparams: unknown projector type: gemma4uv", "engine_too_old_for_model"),
+        ("operator(): unable to find tensor v.blk.0.attn_out.weight", "model_metadata_mismatch"),
+        ("operator(): patch_size (0) must be positive", "model_metadata_mismatch"),
+    ],
+)
+def test_what_a_projector_says_is_read(reason: str, cause: str) -> None:
+    log = (
+        f"E clip_init: failed to load model '/m/mmproj.gguf': {reason}\n"
+        "E mtmd_init_from_file: error: Failed to load CLIP model from /m/mmproj.gguf\n"
+        "E srv load_model: failed to load multimodal model, '/m/mmproj.gguf'"
+    )
+    assert cause_of(log, phase="load", exit=EngineExit(code=1)) == cause
