@@ -1206,10 +1206,6 @@
         <translation>修复</translation>
     </message>
     <message>
-        <source>Nothing says what {count} of them should be; kept from now on.</source>
-        <translation>其中 {count} 个没有可供比对的哈希值，从现在起会保留。</translation>
-    </message>
-    <message>
         <source>The files have their right names again.</source>
         <translation>文件名已恢复正确。</translation>
     </message>

@@ -121,6 +121,7 @@ class ErrorCode(StrEnum):
     DOWNLOAD_HELD = "downloads.held"
     DOWNLOAD_QUEUE_FAILED = "downloads.queue_failed"
     DOWNLOAD_STOPPED = "downloads.stopped"
+    DOWNLOAD_REPAIR_SEVERAL = "downloads.repair_several"
     DOWNLOAD_NO_REPAIR = "downloads.no_repair"
     DOWNLOAD_UNKNOWN = "downloads.unknown"
     DOWNLOAD_WORKER_DIED = "downloads.worker_died"

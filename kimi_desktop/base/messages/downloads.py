@@ -179,8 +179,17 @@ TEXTS: dict[str, Text] = {
         "不知道从哪里获取 {path} 中的 {file}，无法修复。",
     ),
     "downloads.no_repair.next": Text(
-        "Download the model again into the same folder: what is right there is found and kept.",
-        "请将该模型重新下载到同一文件夹：其中正确的内容会被识别并保留。",
+        "Move that file away, then download the model again into the same folder: what is right "
+        "there is found and kept.",
+        "请先移走该文件，再将模型重新下载到同一文件夹：其中正确的内容会被识别并保留。",
+    ),
+    "downloads.repair_several": Text(
+        "Several models in {path} have problems: {names}.",
+        "{path} 中有多个模型存在问题：{names}。",
+    ),
+    "downloads.repair_several.next": Text(
+        "Repair them one by one: name the folder of one model.",
+        "请逐个修复：指定单个模型的文件夹。",
     ),
     "downloads.unknown": Text(
         "There is no such download any more.",

@@ -44,6 +44,14 @@ TEXTS: dict[str, Text] = {
         "全部 {count} 个文件均无误：{size}，用时 {seconds}（{rate}）。",
         "The file is as it should be: {size} in {seconds} ({rate}).",
     ),
+    "verify.unproven": Text(
+        "Read: {count} files, {size} in {seconds} ({rate}). Of {unproven} of them nothing says "
+        "what they should be; their hashes are kept from now on.",
+        "已读取 {count} 个文件：{size}，用时 {seconds}（{rate}）。"
+        "其中 {unproven} 个没有可供比对的哈希值，从现在起会保留。",
+        "Read: {size} in {seconds} ({rate}). Nothing says what the file should be; its hash is "
+        "kept from now on.",
+    ),
     "verify.bad": Text(
         "Not as they should be: {bad} of {count} files.",
         "{count} 个文件中有 {bad} 个存在问题。",

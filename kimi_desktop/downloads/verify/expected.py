@@ -6,7 +6,7 @@ Blocking: looks at names and reads the record; no file of the model is opened.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ _PART = re.compile(
 )
 _WEIGHTS = (".gguf", ".safetensors")
 MOST_PARTS = 1000
+DEPTH = 4
+"""Below a models folder: publisher, model, quantization, and one more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,13 @@ class Expected:
     witness: Witness = Witness.NOBODY
     kept: KeptHash | None = None
     """Its entry in the record."""
+    record: Path = Path()
+    """The folder whose record has it, or will have it."""
+
+    @property
+    def name_there(self) -> str:
+        """Its target in that record."""
+        return self.path.relative_to(self.record).as_posix()
 
 
 def expected_files(path: Path) -> tuple[Path, tuple[Expected, ...]]:
@@ -51,12 +60,15 @@ def expected_files(path: Path) -> tuple[Path, tuple[Expected, ...]]:
     if not path.exists():
         raise DownloadError(ErrorCode.IMPORT_NOT_THERE, {"path": str(path)})
     folder = path if path.is_dir() else _folder_of(path)
-    known = read_hashes(folder)
+    records = _Records()
     sums = checksums_in(folder)
     if path.is_dir():
-        found = {_target(file, folder) for file in _weights(folder)}
-        found |= {_target(file, folder) for file in sums if file.is_relative_to(folder)}
-        targets = found | set(known)
+        found = set(_weights(folder))
+        for place in {folder, *(file.parent for file in found)}:
+            sums |= checksums_in(place)
+        found |= {file for file in sums if file.is_relative_to(folder)}
+        found |= records.files_below(folder)
+        targets = {_target(file, folder) for file in found}
         targets |= {name for target in targets for name in _set_of(target)}
     else:
         sums = {**checksums_in(path.parent), **sums}
@@ -64,14 +76,37 @@ def expected_files(path: Path) -> tuple[Path, tuple[Expected, ...]]:
         targets = {own, *_set_of(own)}
     if not targets:
         raise DownloadError(ErrorCode.IMPORT_NOTHING, {"path": str(path)})
-    return folder, tuple(
-        _expected(target, folder, known.get(target), sums) for target in sorted(targets)
-    )
+    return folder, tuple(_expected(target, folder, records, sums) for target in sorted(targets))
 
 
-def _expected(target: str, folder: Path, kept: KeptHash | None, sums: dict[Path, str]) -> Expected:
+class _Records:
+    """The records that may know files of a folder: each model has its own, in its own folder."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, Mapping[str, KeptHash]] = {}
+
+    def find(self, path: Path) -> tuple[Path, KeptHash] | None:
+        """The nearest record upwards that knows a file, and what it says."""
+        for folder in list(path.parents)[: LEVELS + 1]:
+            if kept := self._of(folder).get(_target(path, folder)):
+                return folder, kept
+        return None
+
+    def files_below(self, folder: Path) -> set[Path]:
+        """What the records in a folder and below it name, missing files included."""
+        places = [folder, *(place for place in _folders(folder))]
+        return {place / target for place in places for target in self._of(place)}
+
+    def _of(self, folder: Path) -> Mapping[str, KeptHash]:
+        if folder not in self._read:
+            self._read[folder] = read_hashes(folder)
+        return self._read[folder]
+
+
+def _expected(target: str, folder: Path, records: _Records, sums: dict[Path, str]) -> Expected:
     path = folder.joinpath(*target.split("/"))
-    if kept is not None:
+    if (known := records.find(path)) is not None:
+        record, kept = known
         return Expected(
             target,
             path,
@@ -82,10 +117,11 @@ def _expected(target: str, folder: Path, kept: KeptHash | None, sums: dict[Path,
             kept.pieces,
             kept.witness,
             kept,
+            record,
         )
     if path in sums:
-        return Expected(target, path, sha256=sums[path], witness=Witness.SUMS)
-    return Expected(target, path)
+        return Expected(target, path, sha256=sums[path], witness=Witness.SUMS, record=folder)
+    return Expected(target, path, record=folder)
 
 
 def _folder_of(file: Path) -> Path:
@@ -112,18 +148,23 @@ def _set_of(target: str) -> Iterator[str]:
 
 
 def _weights(folder: Path) -> Iterable[Path]:
-    """Weight files in the folder and one or two levels below, as models lie there."""
-    pending = [(folder, 0)]
-    while pending:
-        here, depth = pending.pop()
-        try:
-            entries = sorted(here.iterdir())
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir() and not entry.is_symlink() and depth < LEVELS:
-                pending.append((entry, depth + 1))
-            elif entry.suffix.lower() in _WEIGHTS and entry.is_file():
+    """Weight files in the folder and below, as models lie there."""
+    for place in (folder, *_folders(folder)):
+        for entry in _entries(place):
+            if entry.suffix.lower() in _WEIGHTS and entry.is_file():
                 yield entry
+
+
+def _folders(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
+    """Those below a folder, hidden ones and links left out."""
+    for entry in _entries(folder) if depth else ():
+        if entry.is_dir() and not entry.is_symlink():
+            yield entry
+            yield from _folders(entry, depth - 1)
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError:
+        return []

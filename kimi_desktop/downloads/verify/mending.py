@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
@@ -15,7 +16,7 @@ from kimi_desktop.downloads import disk
 from kimi_desktop.downloads.digests import identity_of
 from kimi_desktop.downloads.folder_lock import FolderLock
 from kimi_desktop.downloads.journal import PieceJournal
-from kimi_desktop.downloads.kept_hashes import KeptHash, read_hashes
+from kimi_desktop.downloads.kept_hashes import KeptHash, find_record, read_hashes
 from kimi_desktop.downloads.part_file import PARTIAL_FOLDER, paths_of
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from kimi_desktop.downloads.verify.types import PartState, PartVerdict, VerifyReport
@@ -32,9 +33,10 @@ def mend(report: VerifyReport) -> DownloadSpec | None:
 
     Raises:
         DownloadError: REPAIR_NO_SOURCE: nobody is known who offers a part that is wrong;
-            FOLDER_BUSY.
+            REPAIR_SEVERAL: the folder holds several models with problems; FOLDER_BUSY.
         OSError: the disk failed.
     """
+    report = _of_one_model(report)
     folder = Path(report.folder)
     known = read_hashes(folder)
     jobs = {
@@ -58,6 +60,31 @@ def mend(report: VerifyReport) -> DownloadSpec | None:
     first = next(iter(jobs.values()))
     name = "/".join(folder.parts[-2:])
     return DownloadSpec(name, str(folder), tuple(jobs.values()), "", first.sources[0].revision)
+
+
+def _of_one_model(report: VerifyReport) -> VerifyReport:
+    """The report of the model that has the problems, when it is one below the folder."""
+    folder = Path(report.folder)
+    homes = {find_record(folder / part.target) for part in report.problems}
+    places = {home[0] for home in homes if home is not None}
+    if len(places) > 1:
+        names = ", ".join(sorted(place.name for place in places))
+        params = {"path": report.folder, "names": names}
+        raise DownloadError(ErrorCode.DOWNLOAD_REPAIR_SEVERAL, params)
+    place = next(iter(places), folder)
+    if place == folder or not place.is_relative_to(folder):
+        return report
+    inside = place.relative_to(folder).as_posix() + "/"
+    parts = tuple(
+        replace(
+            part,
+            target=part.target.removeprefix(inside),
+            other=part.other.removeprefix(inside),
+        )
+        for part in report.parts
+        if part.target.startswith(inside)
+    )
+    return replace(report, folder=str(place), parts=parts)
 
 
 def _adopt(folder: Path, part: PartVerdict, job: FileJob, kept: KeptHash) -> None:

@@ -13,6 +13,7 @@ from kimi_desktop.base.units import format_duration, format_file_size, format_ra
 from kimi_desktop.downloads.progress_line import ProgressLine
 from kimi_desktop.downloads.verify.types import PartState, PartVerdict, VerifyReport
 from kimi_desktop.downloads.verify.verifier import verify
+from kimi_desktop.downloads.verify.words import good_sentence
 
 
 def verify_path(
@@ -89,13 +90,4 @@ def _tell(report: VerifyReport, language: Language, out: TextIO) -> None:
         if part.state is not PartState.OK:
             out.write(sentence(part, language) + "\n")
     if report.is_good:
-        rate = report.checked_bytes / max(report.seconds, 0.001)
-        text = message(
-            "verify.good",
-            language,
-            count=len(report.parts),
-            size=format_file_size(report.checked_bytes),
-            seconds=format_duration(report.seconds, language),
-            rate=format_rate(rate),
-        )
-        out.write(text + "\n")
+        out.write(good_sentence(report, language) + "\n")

@@ -78,13 +78,23 @@ class VerifyReport:
         return all(part.is_good for part in self.parts)
 
     @property
+    def is_proven(self) -> bool:
+        """Every part was compared with what somebody says it should be."""
+        return all(part.state is PartState.OK for part in self.parts)
+
+    @property
+    def n_unproven(self) -> int:
+        """Parts of which nothing says what they should be."""
+        return sum(part.state is PartState.UNPROVEN for part in self.parts)
+
+    @property
     def problems(self) -> tuple[PartVerdict, ...]:
         """The parts that are not."""
         return tuple(part for part in self.parts if not part.is_good)
 
     def to_json(self) -> dict[str, Any]:
         """For the worker's answer and ``--json``."""
-        return dataclasses.asdict(self) | {"good": self.is_good}
+        return dataclasses.asdict(self) | {"good": self.is_good, "proven": self.is_proven}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> VerifyReport:

@@ -37,25 +37,24 @@ def verify(
     folder, files = expected_files(path)
     found = observe(files, progress, cancelled)
     parts = judge_structure(judge(files, found), files)
-    _write_down(folder, files, found, parts)
+    _write_down(files, found, parts)
     checked = sum(one.size_bytes for one in found.values())
     return VerifyReport(str(folder), parts, checked, time.monotonic() - began)
 
 
 def _write_down(
-    folder: Path,
     files: tuple[Expected, ...],
     found: Mapping[str, Observed],
     parts: tuple[PartVerdict, ...],
 ) -> None:
     """When what is right was seen to be right; and that what is wrong is not proven any more."""
-    new: dict[str, KeptHash] = {}
+    new: dict[Path, dict[str, KeptHash]] = {}
     for file, part in zip(files, parts, strict=True):
         seen = found.get(file.target)
         if part.state is PartState.OK and seen is not None:
-            new[file.target] = _proven(file, seen)
+            new.setdefault(file.record, {})[file.name_there] = _proven(file, seen)
         elif part.state is PartState.UNPROVEN and seen is not None:
-            new[file.target] = KeptHash(
+            new.setdefault(file.record, {})[file.name_there] = KeptHash(
                 seen.sha256,
                 seen.size_bytes,
                 seen.modified_ns,
@@ -63,8 +62,10 @@ def _write_down(
                 proven_at=time.time(),
             )
         elif file.kept is not None and file.kept.modified_ns:
-            new[file.target] = replace(file.kept, modified_ns=0)
-    keep_hashes(folder, new)
+            changed = replace(file.kept, modified_ns=0)
+            new.setdefault(file.record, {})[file.name_there] = changed
+    for record, hashes in new.items():
+        keep_hashes(record, hashes)
 
 
 def _proven(file: Expected, seen: Observed) -> KeptHash:

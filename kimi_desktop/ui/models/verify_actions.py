@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import message
-from kimi_desktop.base.units import format_duration, format_file_size, format_rate
+from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.queue_types import DownloadStatus
 from kimi_desktop.downloads.verify.types import (
     PartState,
@@ -14,6 +14,7 @@ from kimi_desktop.downloads.verify.types import (
     VerifyProgressed,
     VerifyReport,
 )
+from kimi_desktop.downloads.verify.words import good_sentence
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
@@ -67,19 +68,7 @@ class VerifyActions(QObject):
         self._tasks.show_report(key, card)
 
     def _tell_good(self, model: LocalModel, report: VerifyReport) -> None:
-        rate = report.checked_bytes / max(report.seconds, 0.001)
-        text = message(
-            "verify.good",
-            language(),
-            count=len(report.parts),
-            size=format_file_size(report.checked_bytes),
-            seconds=format_duration(report.seconds, language()),
-            rate=format_rate(rate),
-        )
-        unproven = sum(part.state is PartState.UNPROVEN for part in report.parts)
-        if unproven:
-            note = self.tr("Nothing says what {count} of them should be; kept from now on.")
-            text = f"{text} {note.format(count=unproven)}"
+        text = good_sentence(report, language())
         self._bridge.navigation.tell(f"{full_name(model)}: {text}")
 
     def _repair(self, key: str, report: VerifyReport, card: ReportCard) -> None:

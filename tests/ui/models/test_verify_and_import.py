@@ -65,7 +65,7 @@ def test_what_nobody_vouches_for_says_so(page, services, asked, model, qtbot):
     services.verify.report = VerifyReport("/m", (part,), GB, 1.0)
     page.act(RowAction.VERIFY, model)
     qtbot.waitUntil(lambda: bool(asked["note_made"]))
-    assert "Nothing says what 1 of them should be" in asked["note_made"][0]
+    assert "Nothing says what the file should be" in asked["note_made"][0]
 
 
 @pytest.fixture

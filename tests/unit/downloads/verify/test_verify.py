@@ -20,6 +20,7 @@ from kimi_desktop.downloads.verify.mending import mend
 from kimi_desktop.downloads.verify.reading import VerifyCancelledError
 from kimi_desktop.downloads.verify.types import PartState, PartVerdict, VerifyReport
 from kimi_desktop.downloads.verify.verifier import verify
+from kimi_desktop.downloads.verify.words import good_sentence
 from kimi_desktop.models.hash_record import Witness
 from tests.support.gguf_files import Typed, data_bytes, header_bytes
 from tests.support.hub.content import HubFile
@@ -130,6 +131,48 @@ def test_a_file_that_cannot_be_read(model: Path, monkeypatch: pytest.MonkeyPatch
     report = verify(model)
     assert states(report)[FIRST] is PartState.UNREADABLE
     assert "directory" in part(report, FIRST).detail
+
+
+@pytest.fixture
+def other(model: Path) -> Path:
+    """Another proven model in the same models folder, its files in a folder of their own."""
+    files = [HubFile("UD-Q2/one.gguf", 3 * PIECE)]
+    with LocalHub("org/other", files) as hub:
+        Run(spec_of(hub, model.parent / "other")).now()
+    return model.parent / "other"
+
+
+def test_a_folder_of_models_is_judged_by_the_record_of_each(
+    hub: LocalHub, model: Path, other: Path
+) -> None:
+    change(model / SECOND, 5 * PIECE + 1)
+    for above in (model.parent, model.parent.parent):
+        report = verify(above)
+        inside = model.relative_to(above).as_posix()
+        assert states(report) == {f"{inside}/{SECOND}": PartState.ALTERED}
+        assert not report.is_good
+        assert not (above / HASHES_FILE).exists()
+    assert read_hashes(model)[SECOND].witness is Witness.LISTING
+    assert read_hashes(other)["UD-Q2/one.gguf"].modified_ns
+    Run(mend(verify(model.parent))).now()  # the one that is damaged
+    assert_whole(hub, model)
+    assert verify(model.parent.parent).is_proven
+
+
+def test_several_damaged_models_are_repaired_one_by_one(model: Path, other: Path) -> None:
+    change(model / SECOND, 1)
+    change(other / "UD-Q2" / "one.gguf", 1)
+    with pytest.raises(DownloadError) as caught:
+        mend(verify(model.parent))
+    assert caught.value.code is ErrorCode.DOWNLOAD_REPAIR_SEVERAL
+
+
+def test_proven_is_said_only_of_what_was_compared(tmp_path: Path) -> None:
+    (tmp_path / "a.gguf").write_bytes(header_bytes({"general.architecture": "llama"}, []))
+    report = verify(tmp_path)
+    assert (report.is_good, report.is_proven, report.n_unproven) == (True, False, 1)
+    assert report.to_json()["proven"] is False
+    assert "Nothing says" in good_sentence(report, Language.EN)
 
 
 def test_checksum_files_are_honoured(tmp_path: Path) -> None:
