@@ -21,6 +21,7 @@ from pathlib import Path
 from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.environment import engine_environment
 from kimi_desktop.backends.probe import python_path
+from kimi_desktop.backends.types import EngineKind
 from kimi_desktop.models.will_load import Answer, BuildAnswer
 
 TIMEOUT_S = 30.0
@@ -38,6 +39,8 @@ _ANSWERS: Sequence[tuple[re.Pattern[str], Answer]] = (
     (re.compile(r"wrong number of tensors"), Answer.LOADS),
     (re.compile(r"error loading model: (.+)"), Answer.UNCLEAR),
 )
+
+_LOAD = "import sys, llama_cpp; llama_cpp.Llama(sys.argv[1], n_gpu_layers=0, n_ctx=32)"
 
 
 class LoadProber:
@@ -76,6 +79,8 @@ async def _ask(build: EngineBuild, probe: bytes) -> BuildAnswer:
 
 def probe_command(build: EngineBuild, file: Path) -> tuple[str, ...]:
     """The command line: no GPU, no warming up, no address that others could reach or hold."""
+    if build.kind is EngineKind.LLAMA_CPP_PYTHON:  # its library alone, which listens nowhere
+        return (build.program[0], "-P", "-c", _LOAD, str(file))
     words = [*build.program, "-m", str(file)]
     wanted = (
         ("--fit", "off"),

@@ -188,3 +188,12 @@ def test_without_an_engine_and_with_a_file_that_has_gone(tmp_path: Path) -> None
         assert gone.found[0].kind is Finding.UNCLEAR
     finally:
         io.close()
+
+
+def test_llama_cpp_python_is_asked_by_its_library_and_listens_nowhere() -> None:
+    build = EngineBuild(EngineKind.LLAMA_CPP_PYTHON, ("/env/bin/python", "-P", "-m", "x"), {})
+    words = probe_command(build, Path("x.gguf"))
+    assert words[0] == "/env/bin/python"
+    assert words[-1] == "x.gguf"
+    assert "llama_cpp.Llama(" in words[3]
+    assert not {"--host", "--port", "-m"} & set(words)
