@@ -374,6 +374,10 @@
         <translation>立即开始</translation>
     </message>
     <message>
+        <source>Fetch this version all the same</source>
+        <translation>仍然下载此版本</translation>
+    </message>
+    <message>
         <source>Take off the list</source>
         <translation>从列表中移除</translation>
     </message>
@@ -396,6 +400,10 @@
     <message>
         <source>Retry {size}</source>
         <translation>重试 {size}</translation>
+    </message>
+    <message>
+        <source>Keep what is there</source>
+        <translation>保留现有版本</translation>
     </message>
     <message>
         <source>Pause</source>

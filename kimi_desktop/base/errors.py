@@ -119,6 +119,7 @@ class ErrorCode(StrEnum):
     DOWNLOAD_FOLDER_BUSY = "downloads.folder_busy"
     DOWNLOAD_VOLUME_GONE = "downloads.volume_gone"
     DOWNLOAD_HELD = "downloads.held"
+    DOWNLOAD_OTHER_VERSION = "downloads.other_version"
     DOWNLOAD_QUEUE_FAILED = "downloads.queue_failed"
     DOWNLOAD_STOPPED = "downloads.stopped"
     DOWNLOAD_REPAIR_SEVERAL = "downloads.repair_several"

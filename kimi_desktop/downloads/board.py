@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
 from kimi_desktop.downloads.coverage import PIECE_BYTES
 from kimi_desktop.downloads.disk_errors import disk_error
 from kimi_desktop.downloads.file_work import FileState, FileWork
 from kimi_desktop.downloads.kept_hashes import (
+    SHORT_DIGITS,
     KeptHash,
     clear_torn,
     keep_hashes,
@@ -31,6 +32,8 @@ from kimi_desktop.downloads.proving import FileProof, PartProof
 from kimi_desktop.downloads.reusing import find_candidates
 from kimi_desktop.downloads.source_choice import SourceChoice
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
+from kimi_desktop.downloads.versions import others_of
+from kimi_desktop.models.hash_record import Witness
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,9 @@ class Options:
     piece_bytes: int = PIECE_BYTES
     tokens: Mapping[str, str] = field(default_factory=dict)
     """By origin."""
+    asked_at: float | None = None
+    """time.time() when somebody asked for it: what was proven later as another version stays.
+    None = it replaces everything."""
     reuse: bool = False
     """Look whether other programs have files of it."""
 
@@ -62,7 +68,7 @@ class Board:
 
     def __init__(self, spec: DownloadSpec, options: Options) -> None:
         self.options = options
-        self._spec = spec
+        self.spec = spec
         self.folder = Path(spec.folder)
         self.files = [FileWork(index, job) for index, job in enumerate(spec.files)]
         self.total_bytes = sum(job.size_bytes for job in spec.files)
@@ -97,10 +103,12 @@ class Board:
         """See which files are there already, and what earlier runs left of the others.
 
         Raises:
+            DownloadError: OTHER_VERSION: a file was proven as another version meanwhile.
             OSError: the folder cannot be written, or there is no space.
         """
         clear_torn(self.folder)
         known = read_hashes(self.folder)
+        self._respect(known)
         new: dict[str, KeptHash] = {}
         for file in self.files:
             target = self.folder / file.job.target
@@ -111,8 +119,9 @@ class Board:
                 kept = known.get(file.job.target)
                 if kept is not None and _is_proof(kept, file.job) and kept.is_unchanged(target):
                     file.state = FileState.DONE
-                    if not kept.sources:  # linked from elsewhere, and who offers it was not known
-                        new[file.job.target] = replace(kept, sources=file.job.sources)
+                    # Linked from elsewhere, and who offers it was not known.
+                    kept = kept if kept.sources else replace(kept, sources=file.job.sources)
+                    new[file.job.target] = kept.seen_in(self.spec.repo, self.spec.commit)
                     forget_part(self.folder, file.job)  # a kill right after the name left it
                 else:
                     file.state, file.proof = FileState.CHECKING, self._check_of(file, target)
@@ -120,9 +129,26 @@ class Board:
                 self.open(file)
         keep_hashes(self.folder, new)
 
+    def _respect(self, known: Mapping[str, KeptHash]) -> None:
+        """Replace nothing that was proven as another version after this one was asked for."""
+        asked_at = self.options.asked_at
+        if asked_at is None:
+            return
+        for job in others_of(self.spec, known):
+            kept = known[job.target]
+            is_later = kept.witness is not Witness.NOBODY and kept.proven_at > asked_at
+            if is_later and kept.is_unchanged(self.folder / job.target):
+                params: dict[str, Param] = {
+                    "file": job.target,
+                    "there": kept.version,
+                    "commit": self.spec.commit[:SHORT_DIGITS],
+                    "proven_at": kept.proven_at,
+                }
+                raise DownloadError(ErrorCode.DOWNLOAD_OTHER_VERSION, params)
+
     def look_at_others(self) -> None:
         """Begin to hash what other programs have of the files that were not begun."""
-        found = find_candidates(self._spec) if self.options.reuse else {}
+        found = find_candidates(self.spec) if self.options.reuse else {}
         for file in self.files:
             path = found.get(file.job.target)
             if path is None or file.state is not FileState.PENDING:

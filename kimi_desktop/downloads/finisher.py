@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.units import MIB
@@ -17,7 +18,7 @@ from kimi_desktop.downloads.board import Board, Tell
 from kimi_desktop.downloads.digests import proof_of
 from kimi_desktop.downloads.file_work import FileState, FileWork
 from kimi_desktop.downloads.imports.types import Witness
-from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
+from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes, read_hashes
 from kimi_desktop.downloads.part_file import PartFile, forget_part
 from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
 from kimi_desktop.downloads.reusing import take
@@ -126,6 +127,7 @@ class Finisher:
         board, job = self._board, file.job
         facts = (board.folder / job.target).stat()
         one = hashes[0].hex() if len(hashes) == 1 else ""
+        before = read_hashes(board.folder).get(job.target)
         kept = KeptHash(
             sha256=job.sha256 or one,
             size_bytes=facts.st_size,
@@ -137,6 +139,9 @@ class Finisher:
             pieces=hashes,
             sources=job.sources,
         )
+        if before is not None and before.sha256 == kept.sha256:
+            kept = replace(kept, repo=before.repo, commits=before.commits)
+        kept = kept.seen_in(board.spec.repo, board.spec.commit)
         with self._keeping:
             keep_hashes(board.folder, {job.target: kept})
 

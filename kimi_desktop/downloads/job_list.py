@@ -21,6 +21,8 @@ from kimi_desktop.downloads.queue_types import (
     DownloadStatus,
     PartStatus,
 )
+from kimi_desktop.downloads.types import DownloadSpec
+from kimi_desktop.downloads.versions import differs
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +63,7 @@ class JobList:
         if not resumes:
             self._others = {job.id: job for job in jobs}
             return
-        running = (DownloadState.DOWNLOADING, DownloadState.VERIFYING)
-        for job in jobs:
-            was_running = job.state in running
-            self._jobs[job.id] = replace(job, state=DownloadState.QUEUED) if was_running else job
+        self._jobs = {job.id: _as_kept(job) for job in jobs}
         self.tell_all()
 
     @property
@@ -86,6 +85,11 @@ class JobList:
     def find(self, key: str) -> Job | None:
         """One of them, or one that was kept by somebody else."""
         return self._jobs.get(key) or self._others.get(key)
+
+    def that_differ(self, spec: DownloadSpec) -> tuple[Job, ...]:
+        """Those that want a file of this download in another version, whoever kept them."""
+        everyone = (*self._jobs.values(), *self._others.values())
+        return tuple(job for job in everyone if differs(job.spec, spec))
 
     def job(self, key: str) -> Job:
         """One of them.
@@ -134,6 +138,15 @@ class JobList:
         self.tell_all()
         await self.save(*self.all)
 
+    async def swap(self, older: Job, left: Job | None) -> None:
+        """Another job, or none, in the place of one; kept by whoever kept that."""
+        jobs = self._others if older.id in self._others else self._jobs
+        await self.remove(older.id)
+        if left is not None:
+            jobs[left.id] = _as_kept(left)
+            self.tell_all()
+            await self.save(jobs[left.id])
+
     async def remove(self, key: str) -> None:
         """Forget one.
 
@@ -141,6 +154,7 @@ class JobList:
             DownloadError: QUEUE_FAILED: it will be back after a restart.
         """
         self._jobs.pop(key, None)
+        self._others.pop(key, None)
         self._live.pop(key, None)
         self._parts.pop(key, None)
         self.tell_all()
@@ -181,3 +195,9 @@ class JobList:
     def _pulse(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
+
+
+def _as_kept(job: Job) -> Job:
+    """A job that nobody has in hand: what was running is in the queue."""
+    was_running = job.state in (DownloadState.DOWNLOADING, DownloadState.VERIFYING)
+    return replace(job, state=DownloadState.QUEUED) if was_running else job

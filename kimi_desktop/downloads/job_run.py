@@ -25,6 +25,7 @@ _PASSING = frozenset(
         ErrorCode.DOWNLOAD_HELD,
         ErrorCode.DOWNLOAD_FOLDER_BUSY,
         ErrorCode.DOWNLOAD_VOLUME_GONE,
+        ErrorCode.DOWNLOAD_OTHER_VERSION,
     }
 )
 """Reasons of this computer: the download pauses until they have passed."""
@@ -49,6 +50,7 @@ def worker_options(job: Job, settings: DownloadSettings, token_of: TokenOf) -> d
         "most_connections": settings.connections,
         "preferred": job.preferred,
         "patience_s": job.patience_s,
+        "asked_at": job.asked_at,
         "reuse": not job.done_bytes,
         "tokens": {origin: token for origin, token in tokens.items() if token},
     }

@@ -35,12 +35,13 @@ CREATE TABLE IF NOT EXISTS downloads (
     done_bytes INTEGER NOT NULL,
     shards_done INTEGER NOT NULL,
     patience_s REAL NOT NULL,
-    added_at REAL NOT NULL
+    added_at REAL NOT NULL,
+    asked_at REAL
 )
 """
 _COLUMNS = (
     "id, spec, state, reason, priority, position, preferred, done_bytes, shards_done, patience_s, "
-    "added_at"
+    "added_at, asked_at"
 )
 DAY_S = 86_400.0
 ID_DIGITS = 12
@@ -63,6 +64,8 @@ class Job:
     shards_done: int = 0
     patience_s: float = DAY_S
     added_at: float = field(default_factory=time.time)
+    asked_at: float = field(default_factory=time.time)
+    """When somebody last asked for these files: what was proven later is not replaced."""
 
 
 def job_id(spec: DownloadSpec) -> str:
@@ -139,6 +142,7 @@ class JobStore:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute(_TABLE)
+            _add_columns(db)
             db.execute(f"PRAGMA user_version = {_SCHEMA}")
         except BaseException:
             db.close()
@@ -151,6 +155,13 @@ class JobStore:
         self.file.replace(self.file.with_suffix(f".damaged-{time.time_ns()}"))
         for suffix in ("-wal", "-shm"):
             self.file.with_name(self.file.name + suffix).unlink(missing_ok=True)
+
+
+def _add_columns(db: sqlite3.Connection) -> None:
+    """What tables of earlier versions lack; those versions go on without it."""
+    there = {row[1] for row in db.execute("PRAGMA table_info(downloads)")}
+    if "asked_at" not in there:
+        db.execute("ALTER TABLE downloads ADD COLUMN asked_at REAL")
 
 
 def _row(job: Job) -> tuple[Any, ...]:
@@ -169,18 +180,32 @@ def _row(job: Job) -> tuple[Any, ...]:
         job.shards_done,
         job.patience_s,
         job.added_at,
+        job.asked_at,
     )
 
 
 def _job(row: Sequence[Any]) -> Job | None:
     """A row as a job; None for one of a version that we do not understand."""
-    key, spec, state, reason, priority, position, preferred, done, shards, patience, added = row
+    (
+        key,
+        spec,
+        state,
+        reason,
+        priority,
+        position,
+        preferred,
+        done,
+        shards,
+        patience,
+        added,
+        asked,
+    ) = row
     try:
         raw = json.loads(reason) if reason else None
         error = DownloadError(ErrorCode(raw["code"]), raw["params"]) if raw else None
         return Job(
             key, DownloadSpec.from_json(json.loads(spec)), DownloadState(state), error, priority,
-            position, preferred, done, shards, patience, added,
+            position, preferred, done, shards, patience, added, added if asked is None else asked,
         )  # fmt: skip
     except (KeyError, TypeError, ValueError):
         return None

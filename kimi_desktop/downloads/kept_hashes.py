@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from kimi_desktop.downloads.types import Source, source_from
 from kimi_desktop.models.hash_record import HASHES_FILE as HASHES_FILE  # noqa: PLC0414
 from kimi_desktop.models.hash_record import LEVELS, Witness
 
+SHORT_DIGITS = 12
+MOST_COMMITS = 16
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _DIGEST_BYTES = 32
 
 
@@ -39,6 +43,25 @@ class KeptHash:
     """SHA-256 of every piece; empty when nobody took them."""
     sources: tuple[Source, ...] = ()
     """Who offers it, for a repair."""
+    repo: str = ""
+    """The repository that it was proven as a file of; empty when that is not known."""
+    commits: tuple[str, ...] = ()
+    """Commits of it in which the file is what it is here, as far as they were met; the last met
+    last. Parts without a commit in common are no set."""
+
+    @property
+    def version(self) -> str:
+        """For people: the commit, as far as one is known."""
+        known = self.commits or tuple(source.revision for source in self.sources)
+        return known[-1][:SHORT_DIGITS] if known else ""
+
+    def seen_in(self, repo: str, commit: str) -> KeptHash:
+        """The same, met as a file of this commit; what is no commit (a branch) says nothing."""
+        if not _COMMIT.fullmatch(commit):
+            return self
+        earlier = self.commits if repo == self.repo else ()
+        commits = (*(one for one in earlier if one != commit), commit)[-MOST_COMMITS:]
+        return replace(self, repo=repo, commits=commits)
 
     def is_unchanged(self, path: Path) -> bool:
         """Size and time are still those of the proof. Nothing is read."""
@@ -47,6 +70,14 @@ class KeptHash:
         except OSError:
             return False
         return (facts.st_size, facts.st_mtime_ns) == (self.size_bytes, self.modified_ns)
+
+
+def common_commit(files: Iterable[KeptHash]) -> str:
+    """The last commit in which all of these files are as they are here; empty without one."""
+    known = [one.commits for one in files]
+    return (
+        next((c for c in reversed(known[0]) if all(c in of for of in known)), "") if known else ""
+    )
 
 
 def read_hashes(folder: Path) -> Mapping[str, KeptHash]:
@@ -129,4 +160,6 @@ def _from_json(raw: Mapping[str, Any]) -> KeptHash:
         piece_bytes=piece_bytes,
         pieces=pieces if len(pieces) == expected else (),
         sources=tuple(source_from(source) for source in raw.get("sources", ())),
+        repo=str(raw.get("repo", "")),
+        commits=tuple(str(commit) for commit in raw.get("commits", ())),
     )

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.operation import Operation
@@ -25,7 +26,7 @@ from kimi_desktop.downloads.job_list import JobList
 from kimi_desktop.downloads.job_run import JobRun, Outcome, worker_options
 from kimi_desktop.downloads.job_status import with_progress
 from kimi_desktop.downloads.jobs import DAY_S, Job, JobStore, job_id
-from kimi_desktop.downloads.partial_files import remove_partial
+from kimi_desktop.downloads.partial_files import drop_partial, remove_partial
 from kimi_desktop.downloads.preparing import Prepare, preparing
 from kimi_desktop.downloads.queue_types import (
     DownloadFile,
@@ -35,6 +36,7 @@ from kimi_desktop.downloads.queue_types import (
     PreparedDownload,
 )
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
+from kimi_desktop.downloads.versions import contested, rest_of
 from kimi_desktop.downloads.watching import Patience, SleepWatch, may_go_on
 
 log = logging.getLogger(__name__)
@@ -217,15 +219,31 @@ class Downloads:
         """``add`` for those who are on the IO thread."""
         await self._loaded.wait()
         key = job_id(spec)
+        await self._take_over(spec)
         if not self._revive(key):
             job = Job(key, spec, position=self._list.end)
             if (known := self._list.find(key)) is not None:  # with the sources of today
                 if not spec.licence:  # a repair knows the files only
                     spec = replace(known.spec, files=spec.files)
-                job = replace(known, spec=spec, state=DownloadState.QUEUED, reason=None)
+                job = replace(
+                    known, spec=spec, state=DownloadState.QUEUED, reason=None, asked_at=time.time()
+                )
             await self._list.put(replace(job, priority=1 if first else 0, patience_s=patience_s))
             self._let_pass()
         return self._list.status(key)
+
+    async def _take_over(self, spec: DownloadSpec) -> None:
+        """One download per file: those that want another version of a file leave it to this one.
+
+        Of what they had, bytes of files that are the same in both are used; the rest is removed.
+        """
+        for older in self._list.that_differ(spec):
+            await self._stop(older.id, DownloadState.PAUSED)
+            if not await self._io.in_pool(drop_partial, contested(older.spec, spec)):
+                continue  # another process is at it; the worker says so
+            rest = rest_of(older.spec, spec)
+            left = replace(older, id=job_id(rest), spec=rest, done_bytes=0) if rest.files else None
+            await self._list.swap(older, left)
 
     async def _pause(self, key: str) -> DownloadStatus:
         job = self._list.job(key)
@@ -240,6 +258,9 @@ class Downloads:
             self._crashes.pop(key, None)
             done = 0 if anew else job.done_bytes
             queued = replace(job, state=DownloadState.QUEUED, reason=None, done_bytes=done)
+            if job.reason is not None and job.reason.code is ErrorCode.DOWNLOAD_OTHER_VERSION:
+                later = float(job.reason.params["proven_at"])
+                queued = replace(queued, asked_at=max(time.time(), later))
             await self._list.put(queued)
             self._let_pass()
         return self._list.status(key)

@@ -103,6 +103,11 @@ class DownloadSpec:
     commit: str
 
     @property
+    def repo(self) -> str:
+        """``namespace/name``, as the preferred source calls it; empty when nobody offers it."""
+        return next((source.repo for job in self.files for source in job.sources), "")
+
+    @property
     def total_bytes(self) -> int:
         """Of all files."""
         return sum(job.size_bytes for job in self.files)

@@ -141,6 +141,16 @@ TEXTS: dict[str, Text] = {
         "Resume in a minute: everything is there and proven.",
         "请稍后继续：内容已全部下载并通过校验。",
     ),
+    "downloads.other_version": Text(
+        "{file} was proven in another version ({there}) since this download of {commit} was asked "
+        "for.",
+        "在请求下载 {commit} 之后，{file} 已有另一版本（{there}）并通过校验。",
+    ),
+    "downloads.other_version.next": Text(
+        "Nothing was replaced. Keep what is there and take this download off the list, or fetch "
+        "this older version over it.",
+        "没有替换任何文件。可保留现有版本并移除此下载，或用这个较旧的版本覆盖。",
+    ),
     "downloads.queue_failed": Text(
         "The list of downloads at {path} cannot be read or saved: {detail}.",
         "无法读取或保存下载列表 {path}：{detail}。",

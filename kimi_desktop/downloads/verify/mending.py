@@ -16,7 +16,7 @@ from kimi_desktop.downloads import disk
 from kimi_desktop.downloads.digests import identity_of
 from kimi_desktop.downloads.folder_lock import FolderLock
 from kimi_desktop.downloads.journal import PieceJournal
-from kimi_desktop.downloads.kept_hashes import KeptHash, find_record, read_hashes
+from kimi_desktop.downloads.kept_hashes import KeptHash, common_commit, find_record, read_hashes
 from kimi_desktop.downloads.part_file import PARTIAL_FOLDER, paths_of
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from kimi_desktop.downloads.verify.types import PartState, PartVerdict, VerifyReport
@@ -57,9 +57,9 @@ def mend(report: VerifyReport) -> DownloadSpec | None:
                 _adopt(folder, part, jobs[part.target], known[part.target])
     if not jobs:
         return None
-    first = next(iter(jobs.values()))
     name = "/".join(folder.parts[-2:])
-    return DownloadSpec(name, str(folder), tuple(jobs.values()), "", first.sources[0].revision)
+    commit = common_commit(known[target] for target in jobs)
+    return DownloadSpec(name, str(folder), tuple(jobs.values()), "", commit)
 
 
 def _of_one_model(report: VerifyReport) -> VerifyReport:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
 from kimi_desktop.ui import icons
@@ -47,6 +48,8 @@ class DownloadAction(Enum):
     DOWN = "down"
     CANCEL = "cancel"
     FORGET = "forget"
+    KEEP = "keep"
+    """The version that is there; this download goes."""
     DETAILS = "details"
     FOLDER = "folder"
     COPY = "copy"
@@ -123,6 +126,8 @@ class DownloadRow(QWidget):
         """What the button does."""
         if self._status.state is DownloadState.DOWNLOADING and self._status.waiting is not None:
             return DownloadAction.TRY_NOW
+        if self._is_late():
+            return DownloadAction.KEEP
         return {
             DownloadState.PAUSED: DownloadAction.RESUME,
             DownloadState.FAILED: DownloadAction.RETRY,
@@ -145,12 +150,23 @@ class DownloadRow(QWidget):
         ]
         if not self._status.is_running:
             found.insert(0, (DownloadAction.START_NOW, "play", self.tr("Start now")))
+        if self._is_late():
+            found[0] = (
+                DownloadAction.RESUME,
+                "download",
+                self.tr("Fetch this version all the same"),
+            )
         if self.main_action() is DownloadAction.TRY_NOW:
             found.insert(0, (DownloadAction.PAUSE, "pause", self.tr("Pause")))
         if self._status.state is DownloadState.FAILED:
             found.append((DownloadAction.FORGET, "close", self.tr("Take off the list")))
         found.append((DownloadAction.CANCEL, "trash", self.tr("Cancel…")))
         return found
+
+    def _is_late(self) -> bool:
+        """Another version was proven in its place meanwhile: it is for the user to choose."""
+        reason = self._status.reason
+        return reason is not None and reason.code is ErrorCode.DOWNLOAD_OTHER_VERSION
 
     # Qt
 
@@ -213,12 +229,14 @@ class DownloadRow(QWidget):
             DownloadAction.RETRY: self.tr("Retry"),
             DownloadAction.TRY_NOW: self.tr("Try now"),
             DownloadAction.PAUSE: self.tr("Pause"),
+            DownloadAction.KEEP: self.tr("Keep what is there"),
         }
         names = {
             DownloadAction.RESUME: "play",
             DownloadAction.RETRY: "refresh",
             DownloadAction.TRY_NOW: "refresh",
             DownloadAction.PAUSE: "pause",
+            DownloadAction.KEEP: "check",
         }
         action = self.main_action()
         failed = status.state is DownloadState.FAILED

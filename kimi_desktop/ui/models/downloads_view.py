@@ -132,6 +132,7 @@ class DownloadsView(QWidget):
                     DownloadAction.RETRY: downloads.retry,
                     DownloadAction.START_NOW: downloads.start_now,
                     DownloadAction.FORGET: downloads.forget,
+                    DownloadAction.KEEP: downloads.cancel,
                 }
                 self._bridge.watch(commands[action](key), on_error=self._bridge.navigation.report)
 

@@ -396,3 +396,18 @@ def test_the_language_changes_all_of_it(qapp, view, busy):
         assert view.disk.title.text() == "模型磁盘"
     finally:
         switch.choose(LanguageChoice.EN)
+
+
+def test_another_version_that_was_proven_meanwhile_is_for_the_user_to_choose(
+    view, busy, services, qtbot
+):
+    params = {"file": "k.gguf", "there": "bbbb", "commit": "aaaa", "proven_at": 1.0}
+    reason = DownloadError(ErrorCode.DOWNLOAD_OTHER_VERSION, params)
+    services.downloads.progress(busy[2].id, reason=reason)
+    row = view.rows[busy[2].id]
+    assert row.main.text() == "Keep what is there"
+    assert "was proven in another version (bbbb)" in row.facts.words()[-1]
+    choice = row.choices()[0]
+    assert (choice[0], choice[2]) == (DownloadAction.RESUME, "Fetch this version all the same")
+    click(qtbot, row.main)
+    qtbot.waitUntil(lambda: busy[2].id not in view.rows)
