@@ -149,7 +149,8 @@ def test_the_newer_one_is_kept_by_taking_the_older_one_off_the_list(
         queue.until_state(key, PAUSED)
         queue.downloads.cancel(key).result(WAIT_S)
     assert_whole(hub, Path(new.folder))
-    assert not (data.exists() or journal.exists())
+    assert not data.exists()
+    assert not journal.exists()
 
 
 def test_what_was_asked_for_later_replaces_what_was_proven_before(
