@@ -16,7 +16,7 @@ from kimi_desktop.base.units import GIB
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.compute import compute_by_device
-from kimi_desktop.planner.graph_width import MEASURED_UBATCH, widths_of
+from kimi_desktop.planner.graph_width import USUAL_UBATCH, widths_of
 from kimi_desktop.planner.hardware import gpu_speed, shares_memory
 from kimi_desktop.planner.overhead import (
     gpu_overhead_bytes,
@@ -190,8 +190,8 @@ class Site:
         overhead = gpu_overhead_bytes(self.shape, base)
         far = worker_overhead_bytes(self.shape, base)
         wider = 0
-        if len(gpus) > 1 and widths_of(self.shape.geometry) is None:
-            tokens = max(base.n_ubatch - MEASURED_UBATCH, 0)
+        if len(gpus) > 1 and not widths_of(self.shape.geometry).measured:
+            tokens = max(base.n_ubatch - USUAL_UBATCH, 0)
             wider = 4 * tokens * WIDER * self.shape.geometry.n_embd
         return [
             self.machine.gpus[number].vram_free_bytes

@@ -17,6 +17,8 @@ def uses_flash_attention(
     """What ``-fa auto`` comes to: off where attention would change the device of its layer."""
     if placement.flash_attention is not None:
         return placement.flash_attention
+    if placement.cache_type_v not in ("F32", "F16", "BF16"):
+        return True  # a V of another type cannot be stored transposed
     if not has_gpu or geometry.architecture not in SCORES_ON_HOST:
         return True
     if all(device == HOST for device in devices):

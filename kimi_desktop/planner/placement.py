@@ -17,6 +17,7 @@ from kimi_desktop.planner.candidates import Candidate, Site
 from kimi_desktop.planner.choose import Chooser
 from kimi_desktop.planner.explain import explain
 from kimi_desktop.planner.fixed import FixedChooser
+from kimi_desktop.planner.graph_width import widths_of
 from kimi_desktop.planner.hardware import shares_memory, with_own_memory
 from kimi_desktop.planner.host_settings import load_mode_for, numa_for, threads_for
 from kimi_desktop.planner.memory import forecast
@@ -118,9 +119,8 @@ class _Search:
     ) -> None:
         self.shape, self.machine, self.wishes = shape, machine, wishes
         self.rules = RULES[wishes.profile]
-        probe = Placement(context=LEAST_CONTEXT)
         reserve = self.rules.reserve_share
-        if not forecast(shape, probe, machine, uses_gpus=wishes.uses_gpus).is_measured:
+        if not (shape.geometry.exact and widths_of(shape.geometry).measured):
             reserve += ESTIMATE_SHARE
         if wishes.uses_gpus and shares_memory(machine):
             reserve = max(reserve, UNIFIED_SHARE)

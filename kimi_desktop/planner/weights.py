@@ -220,6 +220,10 @@ class HostStaging:
     """Whole blocks are on the host."""
     gpus_with_experts: frozenset[int]
     """GPUs that hold experts of blocks of their own."""
+    gpus_with_host_experts: frozenset[int]
+    """GPUs that hold blocks whose experts are on the host."""
+    gpus_that_begin_with_experts: frozenset[int]
+    """GPUs that hold the experts of their first block that has any."""
     gpus_with_foreign_experts: frozenset[int]
     """GPUs that an override gave experts of blocks that are elsewhere."""
 
@@ -237,18 +241,32 @@ def host_staging(shape: ModelShape, placement: Placement, devices: Sequence[int]
     experts = dense = 0
     gpus: set[int] = set()
     foreign: set[int] = set()
+    without: set[int] = set()
+    begin: dict[int, bool] = {}
     for index, layer in enumerate(model.layers[: shape.geometry.n_layer_main]):
         stays = index < placement.n_cpu_moe
         groups = [(devices[index], layer.experts), *layer.experts_fixed.items()]
         for place, group in groups:
             if stays or place == HOST:
                 experts = max(experts, group.largest)
+                if group.largest and devices[index] != HOST:
+                    without.add(devices[index])
+                    begin.setdefault(devices[index], False)
             elif group.largest:
                 (gpus if place == devices[index] else foreign).add(place)
+                begin.setdefault(devices[index], place == devices[index])
         if devices[index] == HOST:
             dense = max(dense, layer.dense.largest)
     has_layers = HOST in devices[: shape.geometry.n_layer_main]
-    return HostStaging(experts, dense, has_layers, frozenset(gpus), frozenset(foreign))
+    return HostStaging(
+        experts,
+        dense,
+        has_layers,
+        frozenset(gpus),
+        frozenset(without),
+        frozenset(device for device, own in begin.items() if own),
+        frozenset(foreign),
+    )
 
 
 @lru_cache(maxsize=64)

@@ -77,8 +77,8 @@ def model_facts(name: str) -> ModelFacts:
 
 
 @cache
-def measured_cases() -> tuple[MeasuredCase, ...]:
-    lines = (DATA / "memory_cases.jsonl").read_text("utf-8").splitlines()
+def measured_cases(file: str = "memory_cases.jsonl") -> tuple[MeasuredCase, ...]:
+    lines = (DATA / file).read_text("utf-8").splitlines()
     return tuple(_case(json.loads(line)) for line in lines)
 
 
@@ -112,7 +112,7 @@ def _case(row: dict[str, Any]) -> MeasuredCase:
         model=row["model"],
         gpus=gpus,
         placement=placement,
-        n_ctx=row["n_ctx"],
+        n_ctx=row.get("n_ctx", 0),
         weights=weights,
         kv=kv,
         compute=compute,

@@ -387,8 +387,9 @@ TEXTS: dict[str, Text] = {
         "{device} 还差 {spare}。",
     ),
     "plan.why.estimate": Text(
-        "This architecture was not measured, so the figures are an estimate and more stays free.",
-        "该架构未经实测，数字为估算值，因此预留更多空间。",
+        "This model or this placement of it was not measured, so the figures are an estimate and "
+        "more stays free.",
+        "该模型或这种放置方式未经实测，数字为估算值，因此预留更多空间。",
     ),
     "plan.why.fit_off": Text(
         "The engine’s own fitting is off: it would cut the context and does not count RAM.",
