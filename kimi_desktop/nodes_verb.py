@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TextIO, TypeVar
 
-from kimi_desktop.backends.nodes.checks import check_here, check_nodes
+from kimi_desktop.backends.nodes.checks import check_here, check_nodes, checked_words
 from kimi_desktop.backends.nodes.run import NodesRun
 from kimi_desktop.backends.nodes.shell import name_of
 from kimi_desktop.backends.nodes.types import Node, NodeFacts
@@ -208,9 +208,8 @@ class _Teller:
             ]
             self._say(event="checked", nodes=rows)
             return
-        for each in facts:
-            gpus = "; ".join(each.gpus) or "–"
-            self.line("nodes.alike", node=name_of(each.node), version=each.version, gpus=gpus)
+        for line in checked_words(facts, self._language):
+            self._write(line)
         self.line("nodes.checked")
 
     def ready(self, url: str, key: str) -> None:

@@ -773,6 +773,18 @@
         <translation>私有网络中的地址；第一台机器响应请求。加上 =名称（ssh 所知的名称）后，最后一行命令会在该机上检查、启动和结束。</translation>
     </message>
     <message>
+        <source>Checking</source>
+        <translation>正在检查</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>检查</translation>
+    </message>
+    <message>
+        <source>Check the machines over ssh</source>
+        <translation>通过 ssh 检查各机器</translation>
+    </message>
+    <message>
         <source>On {machine}</source>
         <translation>在 {machine} 上</translation>
     </message>

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.model_code import ModelCode, code_of
+from kimi_desktop.backends.nodes.checks import check_here, check_nodes
 from kimi_desktop.backends.nodes.offer import NodesOffer, NodesWish, offer_nodes
+from kimi_desktop.backends.nodes.types import NodeFacts, typed_nodes
 from kimi_desktop.backends.server_facts import BuildFacts, facts_of, lacking
 from kimi_desktop.backends.server_needs import asked_flags, needed_beside, parsers_of
 from kimi_desktop.backends.types import (
@@ -34,6 +36,7 @@ from kimi_desktop.models.hf_folder import HfModel, read_folder
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.models.will_load import version_findings
 from kimi_desktop.planner.vllm_choices import SplitChoices, problem_of, split_choices
+from kimi_desktop.planner.vllm_nodes import PROGRAM
 from kimi_desktop.planner.vllm_presets import OfferedPreset, presets_for
 from kimi_desktop.planner.vllm_report import (
     needed_sentence,
@@ -170,6 +173,23 @@ class ServerPlanner:
             PlanError: it cannot be dealt out to so many.
         """
         return self._io.pool(nodes_of, model, offer, wishes, nodes, trusts_code=trusts_code)
+
+    def check_nodes(self, model: LocalModel, nodes: str) -> Operation[tuple[NodeFacts, ...]]:
+        """Ask the machines over ssh whether they can serve the model together.
+
+        Args:
+            model: of the library; its folder must be the same on all.
+            nodes: as it was typed.
+
+        Raises (from the operation):
+            BackendError: the first thing that is wrong.
+        """
+        return self._io.submit(lambda: self._check_nodes(str(model.path), nodes))
+
+    async def _check_nodes(self, place: str, text: str) -> tuple[NodeFacts, ...]:
+        nodes = typed_nodes(text)
+        await self._io.in_pool(check_here, nodes)
+        return await check_nodes(nodes, PROGRAM, place)
 
     def words(
         self, offer: ServerOffer, build: str, language: Language, *, on_cpu: bool = False

@@ -35,6 +35,7 @@ LINKS = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 """Variables that name the network interface to use; unset, the first one that is up is taken."""
 
 
+PROGRAM = "vllm"
 TRUST = "--trust-remote-code"
 
 
@@ -54,7 +55,7 @@ class ServedModel:
     settings: ServerSettings
     extra: tuple[str, ...] = ()
     """Flags that the model needs besides."""
-    program: str = "vllm"
+    program: str = PROGRAM
     port: int = API_PORT
     """Of the API, on the first machine's own 127.0.0.1."""
 

@@ -18,6 +18,7 @@ from shiboken6 import isValid
 from kimi_desktop.backends.attached.types import OtherServer, ServerDraft
 from kimi_desktop.backends.install.types import InstalledEngine, InstallOffer, Installs
 from kimi_desktop.backends.nodes.offer import NodesOffer
+from kimi_desktop.backends.nodes.types import NodeFacts
 from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import ServerOffer
@@ -409,6 +410,13 @@ class ServerPlanService(Protocol):
         Raises (from the operation):
             BackendError: the machines are not named right.
             PlanError: it cannot be dealt out to so many.
+        """
+
+    def check_nodes(self, model: LocalModel, nodes: str) -> Operation[tuple[NodeFacts, ...]]:
+        """Ask the machines over ssh whether they can serve the model together.
+
+        Raises (from the operation):
+            BackendError: the first thing that is wrong.
         """
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kimi_desktop.backends.model_code import ModelCode
 from kimi_desktop.backends.nodes.offer import NodesOffer
+from kimi_desktop.backends.nodes.types import NodeFacts, typed_nodes
 from kimi_desktop.backends.server_facts import BuildFacts
 from kimi_desktop.backends.server_planner import (
     ServerOffer,
@@ -35,6 +36,7 @@ class ScriptedServers:
         self.code = ModelCode()
         self.error: KimiError | None = None
         self.engine_error: KimiError | None = None
+        self.nodes_error: KimiError | None = None
         self.shape = kimi_linear
         self.preset_id = "kimi-k2.6"
         self.facts = BuildFacts("vLLM 0.25.1", ("hermes", "kimi_k2"), True, (), frozenset())
@@ -88,6 +90,14 @@ class ScriptedServers:
         except KimiError as error:
             return desk.failed("servers.for_nodes", error, nodes)
         return desk.operation("servers.for_nodes", found, nodes)
+
+    def check_nodes(self, model: LocalModel, nodes: str) -> Operation[tuple[NodeFacts, ...]]:
+        desk = self._services.desk
+        if self.nodes_error is not None:
+            return desk.failed("servers.check_nodes", self.nodes_error, nodes)
+        gpus = ("NVIDIA H200, 143771 MiB",) * 8
+        facts = tuple(NodeFacts(node, "0.25.1", gpus) for node in typed_nodes(nodes))
+        return desk.operation("servers.check_nodes", facts, nodes)
 
     def planned(
         self, settings: LoadSettings, offer: ServerOffer, *, on_cpu: bool = False

@@ -13,6 +13,7 @@ from kimi_desktop.backends.nodes.shell import ask, last_line, name_of
 from kimi_desktop.backends.nodes.types import Node, NodeFacts
 from kimi_desktop.backends.rpc.addresses import private_addresses_here
 from kimi_desktop.base.errors import BackendError, ErrorCode
+from kimi_desktop.base.messages import Language, message
 from kimi_desktop.models.will_load import version_numbers
 
 ASK_TIMEOUT_S = 180.0
@@ -31,6 +32,20 @@ def check_here(nodes: Sequence[Node]) -> None:
     for node in nodes:
         if not node.ssh_host and node.address not in here:
             raise BackendError(ErrorCode.NODE_BY_HAND, {"address": node.address})
+
+
+def checked_words(facts: Sequence[NodeFacts], language: Language) -> tuple[str, ...]:
+    """All that was found, a line for each machine."""
+    return tuple(
+        message(
+            "nodes.alike",
+            language,
+            node=name_of(each.node),
+            version=each.version,
+            gpus="; ".join(each.gpus) or "–",
+        )
+        for each in facts
+    )
 
 
 async def check_nodes(nodes: Sequence[Node], program: str, place: str) -> tuple[NodeFacts, ...]:

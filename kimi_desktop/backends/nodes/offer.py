@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from kimi_desktop.backends.nodes.shell import name_of
-from kimi_desktop.backends.nodes.types import Node, parse_nodes
+from kimi_desktop.backends.nodes.types import Node, typed_nodes
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.vllm_nodes import (
     TRUST,
@@ -61,7 +61,7 @@ def offer_nodes(wish: NodesWish) -> NodesOffer | None:
         BackendError: the machines are not named right.
         PlanError: it cannot be dealt out to so many.
     """
-    nodes = parse_nodes(wish.nodes.replace(",", " ").split())
+    nodes = typed_nodes(wish.nodes)
     plan = plan_nodes(wish.model, wish.machine, len(nodes), wish.wishes)
     if plan is None:
         return None

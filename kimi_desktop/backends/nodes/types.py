@@ -34,6 +34,11 @@ class NodeFacts:
     """Each as nvidia-smi has it, "NVIDIA H200, 143771 MiB"; none where nvidia-smi is not there."""
 
 
+def typed_nodes(text: str) -> tuple[Node, ...]:
+    """Of one line, with spaces or commas between; raises as ``parse_nodes``."""
+    return parse_nodes(text.replace(",", " ").split())
+
+
 def parse_nodes(texts: Sequence[str]) -> tuple[Node, ...]:
     """The machines that a person named, the first one answers requests.
 

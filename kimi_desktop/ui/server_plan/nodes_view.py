@@ -6,9 +6,11 @@ import re
 from functools import partial
 
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from kimi_desktop.backends.nodes.checks import checked_words
 from kimi_desktop.backends.nodes.offer import NodesOffer
+from kimi_desktop.backends.nodes.types import NodeFacts
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import describe_error, message
 from kimi_desktop.planner.vllm_report import server_headline
@@ -16,6 +18,7 @@ from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.latest import LatestOnly
 from kimi_desktop.ui.server_plan.planning import ServerPlanning
+from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.code_block import CodeBlock
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.fold import Fold
@@ -40,6 +43,10 @@ class NodesView(QWidget):
         self._error: KimiError | None = None
         self.fold = Fold()
         self.nodes = Field()
+        self.check = Button()
+        self.checked = Label(size=TextSize.SMALL, wrap=True)
+        self._facts: tuple[NodeFacts, ...] = ()
+        self._checking = False
         self.sentence = Label(wrap=True)
         self.problem = Label(size=TextSize.SMALL, tone="bad", wrap=True)
         self._note = Label(size=TextSize.SMALL, tone="muted", wrap=True)
@@ -51,7 +58,14 @@ class NodesView(QWidget):
         inside = QVBoxLayout(self._inside)
         inside.setContentsMargins(0, 0, 0, 0)
         inside.setSpacing(8)
-        for widget in (self._note, self._warning, self.nodes, self.problem, self.sentence):
+        line = QHBoxLayout()
+        line.setSpacing(8)
+        line.addWidget(self.nodes, 1)
+        line.addWidget(self.check)
+        inside.addWidget(self._note)
+        inside.addWidget(self._warning)
+        inside.addLayout(line)
+        for widget in (self.problem, self.checked, self.sentence):
             inside.addWidget(widget)
         inside.addLayout(self._blocks)
         layout = QVBoxLayout(self)
@@ -61,7 +75,8 @@ class NodesView(QWidget):
         layout.addWidget(self._inside)
         self._inside.hide()
         self.fold.toggled.connect(self._on_fold)
-        self.nodes.textChanged.connect(self._ask)
+        self.nodes.textChanged.connect(self._on_typed)
+        self.check.clicked.connect(self._check)
         planning.changed.connect(self._ask)
         self.retranslate()
 
@@ -90,6 +105,37 @@ class NodesView(QWidget):
         self._inside.setVisible(opened)
         self._ask()
 
+    def _on_typed(self) -> None:
+        self._facts = ()  # of other machines
+        self._ask()
+
+    def _check(self) -> None:
+        model = self._planning.model
+        if model is None:
+            return
+        self._checking, self._facts, self._error = True, (), None
+        typed = self.nodes.text().strip()
+        operation = self._bridge.services.servers.check_nodes(model, typed)
+        self._bridge.watch(
+            operation,
+            partial(self._on_checked, typed),
+            partial(self._on_refused, typed),
+            owner=self,
+        )
+        self._show()
+
+    def _on_checked(self, typed: str, facts: tuple[NodeFacts, ...]) -> None:
+        self._checking = False
+        if typed == self.nodes.text().strip():
+            self._facts = facts
+        self._show()
+
+    def _on_refused(self, typed: str, error: BaseException) -> None:
+        self._checking = False
+        if typed == self.nodes.text().strip() or not isinstance(error, KimiError):
+            self._on_failed(error)
+        self._show()
+
     def _ask(self) -> None:
         offer, model = self._planning.offer, self._planning.model
         typed = self.nodes.text().strip()
@@ -106,15 +152,19 @@ class NodesView(QWidget):
             typed,
             trusts_code=self._planning.allowed,
         )
-        self._latest.ask(make, self._on_offer, self._on_failed)
+        self._latest.ask(make, self._on_offer, self._on_no_offer)
 
     def _on_offer(self, offer: NodesOffer | None) -> None:
         self._offer, self._error = offer, None
         self._show()
 
+    def _on_no_offer(self, error: BaseException) -> None:
+        self._offer = None
+        self._on_failed(error)
+
     def _on_failed(self, error: BaseException) -> None:
         if isinstance(error, KimiError):
-            self._offer, self._error = None, error
+            self._error = error
             self._show()
         else:
             self._bridge.navigation.report(error)
@@ -126,6 +176,14 @@ class NodesView(QWidget):
         self.problem.setVisible(bool(text))
         self.sentence.setText(server_headline(offer.plan, language()) if offer else "")
         self.sentence.setVisible(offer is not None)
+        self.check.setText(self.tr("Checking") if self._checking else self.tr("Check"))
+        self.check.setAccessibleName(self.tr("Check the machines over ssh"))
+        self.check.setEnabled(bool(self.nodes.text().strip()) and not self._checking)
+        lines = checked_words(self._facts, language())
+        if lines:
+            lines = (*lines, message("nodes.checked", language()))
+        self.checked.setText("\n".join(lines))
+        self.checked.setVisible(bool(lines))
         shown = []
         if offer is not None:
             on = self.tr("On {machine}")

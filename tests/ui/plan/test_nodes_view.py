@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
+from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.planner.vllm_types import Split
 from kimi_desktop.ui.language import LanguageSwitch
@@ -79,6 +80,33 @@ def test_what_is_wrong_is_said_in_place(view, typed, words):
     view.nodes.clear()
     deliver()
     assert not view.problem.isVisible()
+
+
+def test_a_check_over_ssh(view, planned, qtbot):
+    assert not view.check.isEnabled()
+    view.nodes.setText("10.0.0.1 10.0.0.2=gpu2")
+    deliver()
+    planned.desk.hold.add("servers.check_nodes")
+    qtbot.mouseClick(view.check, Qt.MouseButton.LeftButton)
+    assert view.check.text() == "Checking"
+    planned.desk.release("servers.check_nodes")
+    qtbot.waitUntil(view.checked.isVisible)
+    assert "gpu2 (10.0.0.2): vLLM 0.25.1, NVIDIA H200" in view.checked.text()
+    assert view.checked.text().endswith("can serve together.")
+    view.nodes.setText("10.0.0.1 10.0.0.3=gpu3")
+    deliver()
+    assert not view.checked.isVisible()  # those are others
+
+
+def test_a_check_that_fails_keeps_the_lines(view, planned, qtbot):
+    view.nodes.setText("10.0.0.1 10.0.0.2=gpu2")
+    deliver()
+    params = {"node": "gpu2 (10.0.0.2)", "detail": "No route to host"}
+    planned.servers.nodes_error = BackendError(ErrorCode.NODE_UNREACHABLE, params)
+    qtbot.mouseClick(view.check, Qt.MouseButton.LeftButton)
+    deliver()
+    assert "No route to host" in view.problem.text()
+    assert len(texts(view)) == 3
 
 
 def test_in_chinese(view, qapp):
