@@ -2,7 +2,8 @@
 
 ssh runs what it is told on this machine; hosts that begin with "far" are not reached, those
 that begin with "bare" have no model. vLLM does as
-``orders.json`` beside it says: version (per host), ``dies`` (a host whose engine ends at once),
+``orders.json`` beside it says: version (per host), ``broken``
+(a host where it cannot be run), ``dies`` (a host whose engine ends at once),
 ``lasts`` (seconds until one ends by itself), ``shared`` (it leaves shared memory). Every start is a
 line of ``starts.jsonl``.
 """
@@ -35,6 +36,8 @@ HERE = Path({folder!r})
 orders = json.loads((HERE / "orders.json").read_text())
 host = os.environ.get("SCRIPTED_HOST", "here")
 if "--version" in sys.argv:
+    if orders.get("broken") == host:
+        sys.exit("ImportError: libtorch_cuda.so")
     print("INFO some log line")
     print(orders.get("versions", {{}}).get(host, "0.32.0"))
     sys.exit(0)

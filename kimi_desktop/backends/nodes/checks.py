@@ -8,7 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kimi_desktop.backends.engines.vllm import FLOOR, TITLE
-from kimi_desktop.backends.nodes.scripts import GPU, HAS_ADDRESS, HAS_MODEL, VERSION, question
+from kimi_desktop.backends.nodes.scripts import (
+    ERROR,
+    GPU,
+    HAS_ADDRESS,
+    HAS_MODEL,
+    VERSION,
+    question,
+)
 from kimi_desktop.backends.nodes.shell import ask, last_line, name_of
 from kimi_desktop.backends.nodes.types import Node, NodeFacts
 from kimi_desktop.backends.rpc.addresses import private_addresses_here
@@ -68,11 +75,12 @@ async def check_nodes(nodes: Sequence[Node], program: str, place: str) -> tuple[
 
 async def _facts(node: Node, program: str, place: str) -> NodeFacts:
     text = await ask(node, question(node, program, place), ASK_TIMEOUT_S)
-    found = {mark: _after(text, mark) for mark in (VERSION, GPU, HAS_ADDRESS, HAS_MODEL)}
+    found = {mark: _after(text, mark) for mark in (VERSION, ERROR, GPU, HAS_ADDRESS, HAS_MODEL)}
     params = {"node": name_of(node), "address": node.address, "program": program, "path": place}
     version = _VERSION.search(next(iter(found[VERSION]), ""))
     if version is None:
-        raise BackendError(ErrorCode.NODE_NO_ENGINE, {**params, "detail": last_line(text)})
+        said = "\n".join((*found[ERROR], *found[VERSION])) or text
+        raise BackendError(ErrorCode.NODE_NO_ENGINE, {**params, "detail": last_line(said)})
     if not found[HAS_ADDRESS]:
         raise BackendError(ErrorCode.NODE_OTHER_ADDRESS, params)
     if not found[HAS_MODEL]:

@@ -16,7 +16,8 @@ from kimi_desktop.planner.vllm_nodes import LINKS, NodeCommand, interface_of
 INTERRUPT_S = 15
 """vLLM ends its workers by itself in up to 11 s (measured); then it is asked to terminate."""
 TERMINATE_S = 5
-VERSION, GPU, HAS_ADDRESS, HAS_MODEL = "version:", "gpu:", "address:", "model:"
+VERSION, ERROR = "version:", "error:"
+GPU, HAS_ADDRESS, HAS_MODEL = "gpu:", "address:", "model:"
 ENDED = "kimi-node-ended:"
 
 _QUESTION = """\
@@ -24,6 +25,8 @@ set -u
 cd || exit
 if version=$({program} --version 2>/dev/null); then
   echo "{version_mark}$(printf '%s\\n' "$version" | tail -n 1)"
+else
+  echo "{error_mark}$({program} --version 2>&1 | tail -n 1)"
 fi
 nvidia-smi --query-gpu=name,memory.total --format=csv,noheader 2>/dev/null | sed 's/^/{gpu_mark}/'
 if ip -o -4 addr show to {address} 2>/dev/null | grep -q .; then echo "{address_mark}yes"; fi
@@ -87,6 +90,7 @@ def question(node: Node, program: str, place: str) -> str:
         address=shlex.quote(node.address),
         model_test=f"[ -e {shlex.quote(place)} ]" if is_folder else "true",
         version_mark=VERSION,
+        error_mark=ERROR,
         gpu_mark=GPU,
         address_mark=HAS_ADDRESS,
         model_mark=HAS_MODEL,

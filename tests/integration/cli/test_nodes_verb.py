@@ -105,6 +105,7 @@ def test_a_check(programs: Path, model: Path) -> None:
         ("10.0.0.2=gpu2", {"versions": {"gpu2": "0.31.1"}}, "0.31.1"),
         ("10.0.0.2=gpu2", {"versions": {"gpu2": "0.11.0", "here": "0.11.0"}}, "0.18"),
         ("10.0.0.2=gpu2", {"versions": {"gpu2": "no such thing"}}, "says nothing"),
+        ("10.0.0.2=gpu2", {"broken": "gpu2"}, "ImportError: libtorch_cuda.so"),
         ("10.9.9.9=gpu2", {}, "not an address of gpu2"),
         ("10.0.0.2", {}, "no name for ssh"),
         ("8.8.8.8=gpu2", {}, "not an address of a private network"),
