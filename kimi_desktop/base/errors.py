@@ -122,6 +122,7 @@ class ErrorCode(StrEnum):
     DOWNLOAD_OTHER_VERSION = "downloads.other_version"
     DOWNLOAD_QUEUE_FAILED = "downloads.queue_failed"
     DOWNLOAD_STOPPED = "downloads.stopped"
+    DOWNLOAD_LEADS_OUT = "downloads.leads_out"
     DOWNLOAD_REPAIR_SEVERAL = "downloads.repair_several"
     DOWNLOAD_NO_REPAIR = "downloads.no_repair"
     DOWNLOAD_UNKNOWN = "downloads.unknown"

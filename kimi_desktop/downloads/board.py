@@ -19,6 +19,7 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
 from kimi_desktop.downloads.coverage import PIECE_BYTES
 from kimi_desktop.downloads.disk_errors import disk_error
 from kimi_desktop.downloads.file_work import FileState, FileWork
+from kimi_desktop.downloads.inside import check_inside
 from kimi_desktop.downloads.kept_hashes import (
     SHORT_DIGITS,
     KeptHash,
@@ -27,7 +28,7 @@ from kimi_desktop.downloads.kept_hashes import (
     read_hashes,
 )
 from kimi_desktop.downloads.pace import MOST_CONNECTIONS
-from kimi_desktop.downloads.part_file import PartFile, forget_part, paths_of
+from kimi_desktop.downloads.part_file import PARTIAL_FOLDER, PartFile, forget_part, paths_of
 from kimi_desktop.downloads.proving import FileProof, PartProof
 from kimi_desktop.downloads.reusing import find_candidates
 from kimi_desktop.downloads.source_choice import SourceChoice
@@ -92,12 +93,15 @@ class Board:
         """Which names are good is decided before there is a spec; this is the fence.
 
         Raises:
-            DownloadError: BAD_LISTING for a name that leads out of the folder.
+            DownloadError: BAD_LISTING for a name that leads out of the folder, LEADS_OUT for a
+                link in it that does.
         """
         for file in self.files:
             if not _stays_inside(file.job.target):
                 params = {"host": _host_of(file.job), "detail": repr(file.job.target)}
                 raise DownloadError(ErrorCode.DOWNLOAD_BAD_LISTING, params)
+        targets = [file.job.target for file in self.files]
+        check_inside(self.folder, [*targets, PARTIAL_FOLDER])
 
     def take_stock(self) -> None:
         """See which files are there already, and what earlier runs left of the others.

@@ -193,6 +193,14 @@ TEXTS: dict[str, Text] = {
         "there is found and kept.",
         "请先移走该文件，再将模型重新下载到同一文件夹：其中正确的内容会被识别并保留。",
     ),
+    "downloads.leads_out": Text(
+        "{path} is a link that leads out of the model's folder, to {place}.",
+        "{path} 是一个指向模型文件夹之外的链接（{place}）。",
+    ),
+    "downloads.leads_out.next": Text(
+        "Remove the link, or download into another folder.",
+        "请移除该链接，或下载到其他文件夹。",
+    ),
     "downloads.repair_several": Text(
         "Several models in {path} have problems: {names}.",
         "{path} 中有多个模型存在问题：{names}。",
