@@ -64,6 +64,14 @@ TEXTS: dict[str, Text] = {
         "{file}: cannot be read ({detail}).",
         "{file}：无法读取（{detail}）。",
     ),
+    "imports.no_weights": Text(
+        "{file}: not imported, it begins like no GGUF or safetensors file.",
+        "{file}：未导入，其内容不是 GGUF 或 safetensors 文件。",
+    ),
+    "imports.leads_out": Text(
+        "{file}: not imported, it is a link to a file outside this folder.",
+        "{file}：未导入，它是指向此文件夹之外的链接。",
+    ),
     "imports.not_linked": Text(
         "{file}: cannot be linked into the library ({detail}); add its folder instead, or copy it.",
         "{file}：无法链接到模型库（{detail}）；请改为添加其所在文件夹，或复制该文件。",

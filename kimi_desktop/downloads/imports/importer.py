@@ -31,6 +31,8 @@ from kimi_desktop.downloads.imports.types import (
 from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes, read_hashes
 
 BLOCK_BYTES = 4 * 2**20
+WEIGHTS = (".gguf", ".safetensors")
+GGUF_MAGIC = b"GGUF"
 THREADS = 4
 PROGRESS_S = 0.25
 
@@ -80,7 +82,10 @@ class Importer:
         threads = min(THREADS, os.cpu_count() or 1)
         with ThreadPoolExecutor(threads, thread_name_prefix="kimi-import") as pool:
             running = [
-                [pool.submit(self._import, file, self._folder_of(model)) for file in model.files]
+                [
+                    pool.submit(self._import, file, self._folder_of(model), model.place)
+                    for file in model.files
+                ]
                 for model in wanted
             ]
             try:
@@ -100,15 +105,21 @@ class Importer:
     def _folder_of(self, model: FoundModel) -> Path:
         return self._models_folder.joinpath(*model.name.split("/"))
 
-    def _import(self, file: FoundFile, folder: Path) -> ImportedFile:
+    def _import(self, file: FoundFile, folder: Path, place: Path) -> ImportedFile:
         target = folder.joinpath(*file.target.split("/"))
         try:
             source = file.path.resolve(strict=True)
+            if (refused := _refused(source, file, place)) is not None:
+                return ImportedFile(file, refused)
             read = self._read(source, file)
         except OSError as error:
             return ImportedFile(file, Outcome.UNREADABLE, detail=_reason(error))
         if not _is_right(file, read):
             return ImportedFile(file, Outcome.DAMAGED, read.sha256)
+        return self._link(file, read, source, target)
+
+    def _link(self, file: FoundFile, read: _Read, source: Path, target: Path) -> ImportedFile:
+        """What was read and is right gets its name in the library."""
         try:
             kind = link_file(source, target, self._methods)
         except FileExistsError:
@@ -161,6 +172,25 @@ class Importer:
             self._told_at = now
             done = self._done
         self._progress(done, self._total, name)
+
+
+def _refused(source: Path, file: FoundFile, place: Path) -> Outcome | None:
+    """What must not be taken in, whatever a folder of others holds: it is looked at, not believed.
+
+    Stores link from their names to their blobs; weights may be linked from anywhere, when they are
+    weights.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if file.target.lower().endswith(WEIGHTS):
+        with source.open("rb") as stream:
+            head = stream.read(9)
+        is_tensors = len(head) == 9 and head[8:] == b"{" and head[:8] != b"\0" * 8
+        return None if head[:4] == GGUF_MAGIC or is_tensors else Outcome.NO_WEIGHTS
+    store = place.resolve() if place.is_dir() else place.parent.resolve()
+    inside = source.is_relative_to(store) or source.is_relative_to(store.parent)
+    return None if inside or not file.path.is_symlink() else Outcome.LEADS_OUT
 
 
 def _is_right(file: FoundFile, read: _Read) -> bool:

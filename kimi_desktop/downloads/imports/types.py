@@ -89,6 +89,10 @@ class Outcome(StrEnum):
     NAME_TAKEN = "name_taken"
     """The library has other bytes under that name."""
     UNREADABLE = "unreadable"
+    NO_WEIGHTS = "no_weights"
+    """Its name says weights, and it begins like no such file."""
+    LEADS_OUT = "leads_out"
+    """A link to something outside the store, and no weights."""
     NOT_LINKED = "not_linked"
     """No kind of link works between the two places."""
 

@@ -21,6 +21,8 @@ from tests.support.hub.repos import Account
 from tests.support.hub.server import LocalHub
 
 REPO = "org/small-chat"
+HEAD = (2).to_bytes(8, "little") + b"{}"
+"""As safetensors files begin."""
 TOKEN = "hf_thisIsOnlyOfTheTests"
 
 # In a process of its own: the client reads its settings when it is imported.
@@ -43,8 +45,8 @@ def hub() -> Iterator[LocalHub]:
         HubFile("README.md", content=b"# Small chat\n" * 50, lfs=False),
         HubFile("config.json", content=b'{"model_type": "kimi"}', lfs=False),
         # Not offered over Xet, whose chunk protocol the local hub does not speak.
-        HubFile("weights/model-00001-of-00002.safetensors", 12 * 2**20 + 5, xet=False),
-        HubFile("weights/model-00002-of-00002.safetensors", 3 * 2**20, xet=False),
+        HubFile("weights/model-00001-of-00002.safetensors", 12 * 2**20 + 5, xet=False, head=HEAD),
+        HubFile("weights/model-00002-of-00002.safetensors", 3 * 2**20, xet=False, head=HEAD),
     ]
     with LocalHub(REPO, files, page_entries=2) as running:
         running.accounts[TOKEN] = Account("ada", frozenset({REPO}))

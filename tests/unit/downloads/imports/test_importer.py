@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -65,6 +66,24 @@ def run(path: Path, ours: Path) -> ImportedModel:
 
 def outcomes(one: ImportedModel) -> list[Outcome]:
     return [file.outcome for file in one.files]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege")
+def test_links_to_what_is_no_model_are_refused(tmp_path: Path, ours: Path) -> None:
+    secret = put(tmp_path / "elsewhere" / "shadow", b"root:x:0:0\n" * 50)
+    weights = put(tmp_path / "elsewhere" / "real.gguf", DATA)
+    theirs = tmp_path / "folder" / "org" / "model"
+    theirs.mkdir(parents=True)
+    (theirs / "a.gguf").symlink_to(weights)
+    (theirs / "p.gguf").symlink_to(secret)
+    (theirs / "config.json").symlink_to(secret)
+    found = Importer(ours).run(find_models(theirs))
+    came_out = {file.file.target: file.outcome for one in found for file in one.files}
+    assert came_out.pop("a.gguf") is Outcome.LINKED
+    assert came_out.pop("p.gguf") is Outcome.NO_WEIGHTS
+    assert set(came_out.values()) <= {Outcome.LEADS_OUT}
+    assert not [path for path in ours.rglob("*") if path.is_file() and path.stat().st_nlink > 1
+                and path.samefile(secret)]  # fmt: skip
 
 
 def test_from_the_hugging_face_cache(theirs: Path, ours: Path, untouched: Untouched) -> None:
