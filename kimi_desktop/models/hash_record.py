@@ -46,10 +46,17 @@ class _Proof:
     modified_ns: int
     witness: Witness
     at: float
+    commits: tuple[str, ...]
 
 
 _Record = Mapping[str, _Proof]
 _NOTHING: _Record = {}
+
+
+def have_common(commits: Iterable[Iterable[str]]) -> bool:
+    """Whether files that are known from these commits are all in one of them; so are no files."""
+    sets = [set(of) for of in commits]
+    return not sets or bool(set.intersection(*sets))
 
 
 class HashReader:
@@ -84,6 +91,21 @@ class HashReader:
         witness = Witness.NOBODY if unsure else found[0].witness
         return Verified(min(proof.at for proof in found), witness)
 
+    def mixed(self, files: Iterable[tuple[Path, int, int]]) -> Mapping[Path, str]:
+        """The commit of every file, where no commit has all of them; empty where one may.
+
+        Args:
+            files: as for ``verified``; those that changed or whose commit is not known say nothing.
+        """
+        known: dict[Path, tuple[str, ...]] = {}
+        for path, *facts in files:
+            proof = self._find(path)
+            if proof and proof.commits and [proof.size_bytes, proof.modified_ns] == facts:
+                known[path] = proof.commits
+        if have_common(known.values()):
+            return {}
+        return {path: commits[-1] for path, commits in known.items()}
+
     def _find(self, path: Path) -> _Proof | None:
         for folder in list(path.parents)[: LEVELS + 1]:
             if folder not in self._fresh:
@@ -117,6 +139,7 @@ def _read(file: Path, written_at: float) -> _Record:
                 int(kept["modified_ns"]),
                 Witness(kept["witness"]),
                 float(kept.get("proven_at") or written_at),
+                tuple(map(str, kept.get("commits", ()))),
             )
             for target, kept in data["files"].items()
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, ModelError
@@ -21,6 +21,10 @@ from kimi_desktop.models.gguf import GgufHeader, read_file
 from kimi_desktop.models.hash_record import HashReader
 from kimi_desktop.models.starter import STARTER_BYTES, STARTER_FILE
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFacts, ModelState
+
+SHORT_DIGITS = 12
+"""Of a commit, for people."""
+MOST_NAMES = 3
 
 Found = FoundSet | FoundCheckpoint
 
@@ -191,8 +195,25 @@ def _says(model: LocalModel | None, *codes: ErrorCode) -> bool:
 def _verified(model: LocalModel, found: Found, hashes: HashReader) -> LocalModel:
     """With what the records of its folder say now; the same row when that is nothing new."""
     files = found.files if isinstance(found, FoundCheckpoint) else [f for _, f in found.parts]
-    verified = hashes.verified((f.path, f.size_bytes, f.modified_ns) for f in files)
+    facts = [(f.path, f.size_bytes, f.modified_ns) for f in files]
+    if mixed := hashes.mixed(facts):
+        problem = _mixed(model, mixed)
+        return dataclasses.replace(model, state=ModelState.BROKEN, problem=problem)
+    verified = hashes.verified(facts)
     return model if verified == model.verified else dataclasses.replace(model, verified=verified)
+
+
+def _mixed(model: LocalModel, commits: Mapping[Path, str]) -> ModelError:
+    """Which file is of which commit."""
+    names: dict[str, list[str]] = {}
+    for path, commit in commits.items():
+        names.setdefault(commit[:SHORT_DIGITS], []).append(path.name)
+    which = "; ".join(
+        f"{commit}: {', '.join(of[:MOST_NAMES])}{', …' if len(of) > MOST_NAMES else ''}"
+        for commit, of in names.items()
+    )
+    params = {"path": str(model.path), "which": which}
+    return ModelError(ErrorCode.MODEL_PARTS_MIXED, params)
 
 
 def _order(model: LocalModel) -> tuple[bool, str, int, str]:

@@ -209,6 +209,16 @@ TEXTS: dict[str, Text] = {
         "Repair them one by one: name the folder of one model.",
         "请逐个修复：指定单个模型的文件夹。",
     ),
+    "downloads.repair_mixed": Text(
+        "The parts in {path} are of several commits: {commits}.",
+        "{path} 中的分卷来自多个提交：{commits}。",
+    ),
+    "downloads.repair_mixed.next": Text(
+        "Download the one that you want into the same folder, as “kimi-desktop download "
+        "{repo}@COMMIT” does: what belongs to it is kept.",
+        "请将所需的提交下载到同一文件夹，例如运行“kimi-desktop download {repo}@提交”："
+        "属于该提交的文件会保留。",
+    ),
     "downloads.unknown": Text(
         "There is no such download any more.",
         "该下载已不存在。",

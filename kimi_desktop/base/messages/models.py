@@ -104,6 +104,14 @@ TEXTS: dict[str, Text] = {
         "No engine can start it. Download it again, or take another publisher’s file.",
         "任何引擎都无法启动它。请重新下载，或换用其他发布者的文件。",
     ),
+    "models.parts_mixed": Text(
+        "The parts of {path} are of several commits: {which}.",
+        "{path} 的分卷来自多个提交：{which}。",
+    ),
+    "models.parts_mixed.next": Text(
+        "Download the commit that you want into the same folder: what belongs to it is kept.",
+        "请将所需的提交下载到同一文件夹：属于该提交的文件会保留。",
+    ),
     "models.part_foreign": Text(
         "{path} does not belong to its set: {field} is {value} where {expected} was expected.",
         "{path} 不属于这组分卷：{field} 为 {value}，应为 {expected}。",

@@ -31,6 +31,10 @@ TEXTS: dict[str, Text] = {
         "{file}: nothing here says what it should be. SHA-256 {found}; kept from now on.",
         "{file}：没有可供比对的哈希值。SHA-256 为 {found}，从现在起会保留。",
     ),
+    "verify.part.mixed": Text(
+        "{file}: of commit {detail}, and no commit has all parts of this set together.",
+        "{file}：属于提交 {detail}，但没有任何提交同时包含这组分卷的全部文件。",
+    ),
     "verify.part.unreadable": Text(
         "{file}: cannot be read ({detail}).",
         "{file}：无法读取（{detail}）。",

@@ -136,6 +136,12 @@ def _target(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix()
 
 
+def set_name(name: str) -> str | None:
+    """What the names of all parts of a set have in common; None for a file of its own."""
+    match = _PART.fullmatch(name)
+    return None if match is None else f"{match['stem']}-of-{match['total']}"
+
+
 def _set_of(target: str) -> Iterator[str]:
     """The names of all parts of the set that a file belongs to."""
     folder, slash, name = target.rpartition("/")

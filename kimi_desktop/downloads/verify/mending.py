@@ -33,12 +33,18 @@ def mend(report: VerifyReport) -> DownloadSpec | None:
 
     Raises:
         DownloadError: REPAIR_NO_SOURCE: nobody is known who offers a part that is wrong;
-            REPAIR_SEVERAL: the folder holds several models with problems; FOLDER_BUSY.
+            REPAIR_SEVERAL: the folder holds several models with problems; REPAIR_MIXED: parts
+            of several commits, and which one is wanted is for the user to say; FOLDER_BUSY.
         OSError: the disk failed.
     """
     report = _of_one_model(report)
     folder = Path(report.folder)
     known = read_hashes(folder)
+    if mixed := [part for part in report.problems if part.state is PartState.MIXED]:
+        commits = ", ".join(dict.fromkeys(part.detail for part in mixed))
+        repos = (known[part.target].repo for part in mixed if part.target in known)
+        named = {"path": report.folder, "commits": commits, "repo": next(repos, "")}
+        raise DownloadError(ErrorCode.DOWNLOAD_REPAIR_MIXED, named)
     jobs = {
         target: FileJob(target, kept.size_bytes, kept.sha256 or None, kept.git_sha1, kept.sources)
         for target, kept in known.items()

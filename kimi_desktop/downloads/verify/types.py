@@ -28,6 +28,8 @@ class PartState(StrEnum):
     """A file that does not belong here at all."""
     UNPROVEN = "unproven"
     """Nothing says what it should be; its hash is kept from now on."""
+    MIXED = "mixed"
+    """As it was proven, but no commit has all parts of its set together; ``detail`` is its own."""
     UNREADABLE = "unreadable"
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
+from kimi_desktop.downloads.verify.commits import judge_commits
 from kimi_desktop.downloads.verify.expected import Expected, expected_files
 from kimi_desktop.downloads.verify.reading import Observed, Progress, observe
 from kimi_desktop.downloads.verify.structure import judge_structure
@@ -38,6 +39,7 @@ def verify(
     found = observe(files, progress, cancelled)
     parts = judge_structure(judge(files, found), files)
     _write_down(files, found, parts)
+    parts = judge_commits(parts, files)
     checked = sum(one.size_bytes for one in found.values())
     return VerifyReport(str(folder), parts, checked, time.monotonic() - began)
 

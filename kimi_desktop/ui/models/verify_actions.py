@@ -113,6 +113,6 @@ def sentence(part: PartVerdict) -> str:
 
 def _to_fetch(part: PartVerdict) -> int:
     """Bytes that a repair would fetch: the bad ranges, or the whole file."""
-    if part.state is PartState.SWAPPED:
+    if part.state in (PartState.SWAPPED, PartState.MIXED):
         return 0
     return part.bad_bytes or part.expected_bytes or 0
