@@ -295,3 +295,12 @@ def test_what_a_projector_says_is_read(reason: str, cause: str) -> None:
         "E srv load_model: failed to load multimodal model, '/m/mmproj.gguf'"
     )
     assert cause_of(log, phase="load", exit=EngineExit(code=1)) == cause
+
+
+def test_a_template_that_is_printed_refuses_nothing() -> None:
+    log = (
+        "main: chat template, chat_template: {%- if x %}\n"
+        '        {{ raise_exception("Invalid content type") }}\n'
+        "{%- endif %}\nmain: server is listening on http://127.0.0.1:8080"
+    )
+    assert cause_of(log, phase="serve", exit=EngineExit(is_alive=True)) is None
