@@ -56,6 +56,7 @@ from kimi_desktop.downloads.hubs.accounts import Accounts
 from kimi_desktop.downloads.hubs.hub import HubClient
 from kimi_desktop.downloads.hubs.tokens import TokenStore
 from kimi_desktop.downloads.imports.service import Imports
+from kimi_desktop.downloads.jobs import kept_jobs
 from kimi_desktop.downloads.keeping.service import Keeper
 from kimi_desktop.downloads.keeping.types import Trash
 from kimi_desktop.downloads.load_verdict import load_verdict
@@ -169,7 +170,12 @@ class Core:
             paths.downloads_file,
             self.store,
             token_of=self.tokens.value_of,
-            prepare=preparing(self.tokens.value_of, hubs=self.hubs.hubs, judges=self._judges),
+            prepare=preparing(
+                self.tokens.value_of,
+                hubs=self.hubs.hubs,
+                judges=self._judges,
+                jobs=lambda: kept_jobs(paths.downloads_file),
+            ),
         )
         self.verify = VerifyService(self.io, self.bus, self.downloads)
         self.models = LocalModels(

@@ -19,6 +19,7 @@ from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.downloads.header_verdict import header_verdict
 from kimi_desktop.downloads.hubs.hub import HubClient, known_hubs
 from kimi_desktop.downloads.hubs.tokens import TokenStore
+from kimi_desktop.downloads.jobs import kept_jobs
 from kimi_desktop.downloads.load_verdict import load_verdict
 from kimi_desktop.downloads.preflight import Judge
 from kimi_desktop.downloads.preparing import preparing
@@ -63,7 +64,12 @@ def fetch_model(
         return (load_verdict(remote, checks), header_verdict(remote, look([folder], GpuReader())))
 
     endpoint = settings.hubs.endpoint
-    prepare = preparing(tokens.value_of, hubs=lambda: known_hubs(endpoint=endpoint), judges=judges)
+    prepare = preparing(
+        tokens.value_of,
+        hubs=lambda: known_hubs(endpoint=endpoint),
+        judges=judges,
+        jobs=lambda: kept_jobs(paths.downloads_file),
+    )
     if not json_output:
         asked = (source,) if source else [hub.endpoint for hub in known_hubs(endpoint=endpoint)]
         hosts = ", ".join(urlsplit(one).netloc or one for one in asked)

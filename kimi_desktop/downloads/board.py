@@ -33,7 +33,7 @@ from kimi_desktop.downloads.proving import FileProof, PartProof
 from kimi_desktop.downloads.reusing import find_candidates
 from kimi_desktop.downloads.source_choice import SourceChoice
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
-from kimi_desktop.downloads.versions import others_of
+from kimi_desktop.downloads.versions import is_same, others_of
 from kimi_desktop.models.hash_record import Witness
 
 log = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ class Board:
                 self._settle_empty(file, target)
             elif length == file.job.size_bytes:
                 kept = known.get(file.job.target)
-                if kept is not None and _is_proof(kept, file.job) and kept.is_unchanged(target):
+                if kept is not None and is_same(kept, file.job) and kept.is_unchanged(target):
                     file.state = FileState.DONE
                     # Linked from elsewhere, and who offers it was not known.
                     kept = kept if kept.sources else replace(kept, sources=file.job.sources)
@@ -229,10 +229,6 @@ class Board:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(b"")
         file.state = FileState.DONE
-
-
-def _is_proof(kept: KeptHash, job: FileJob) -> bool:
-    return kept.sha256 == job.sha256 if job.sha256 else kept.git_sha1 == job.git_sha1
 
 
 def _host_of(job: FileJob) -> str:

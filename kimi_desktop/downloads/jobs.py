@@ -164,6 +164,19 @@ def _add_columns(db: sqlite3.Connection) -> None:
         db.execute("ALTER TABLE downloads ADD COLUMN asked_at REAL")
 
 
+def kept_jobs(file: Path) -> tuple[Job, ...]:
+    """All downloads of a profile, whoever is at work there; none when they cannot be read."""
+    if not file.is_file():
+        return ()
+    store = JobStore(file)
+    try:
+        return store.load()
+    except DownloadError:
+        return ()
+    finally:
+        store.close()
+
+
 def _row(job: Job) -> tuple[Any, ...]:
     reason = None
     if job.reason is not None:

@@ -91,6 +91,20 @@ def replay(content: bytes, identity: bytes, size_bytes: int, piece_bytes: int) -
     return account
 
 
+def is_journal_of(path: Path, identity: bytes, size_bytes: int) -> bool:
+    """Whether a file is the journal of this content, whatever the size of its pieces.
+
+    Raises:
+        OSError: there is none, or it cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEADER.size)
+    if len(head) < _HEADER.size:
+        return False
+    piece_bytes = _HEADER.unpack(head)[2]
+    return head == _header(identity, size_bytes, piece_bytes)
+
+
 class PieceJournal:
     """The open journal. Thread-safe.
 

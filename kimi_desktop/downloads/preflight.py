@@ -16,6 +16,7 @@ from kimi_desktop.downloads.choose import Choice
 from kimi_desktop.downloads.hubs.gather import Gathered
 from kimi_desktop.downloads.preflight_types import Level, Preflight, Row, row
 from kimi_desktop.downloads.publishers import is_known, looks_like
+from kimi_desktop.downloads.surroundings import Surroundings
 from kimi_desktop.downloads.types import DownloadSpec, HubKind, RepoListing
 from kimi_desktop.downloads.volume import VolumeFacts
 
@@ -39,10 +40,10 @@ class Question:
     choice: Choice
     spec: DownloadSpec
     volume: VolumeFacts
-    there_bytes: int = 0
-    """Of files that are complete in the folder."""
-    partial_bytes: int = 0
-    """That partial files of this download take already; they need no more space."""
+    around: Surroundings = field(default_factory=Surroundings)
+    """What is there already, and the other downloads."""
+    is_newest: bool = True
+    """No commit was named: it is the newest one."""
     more: Sequence[Row] = field(default=())
     """Rows of others."""
     mirrors: Sequence[str] = field(default=())
@@ -52,12 +53,15 @@ class Question:
 def check(question: Question) -> Preflight:
     """The rows, what stops first."""
     total = question.choice.size_bytes
-    missing = max(total - question.there_bytes - question.partial_bytes, 0)
+    around = question.around
+    missing = max(total - around.there_bytes - around.partial_bytes, 0)
     needed = missing + missing // SPARE_SHARE + SPARE_BYTES if missing else 0
     rows = [
         _space(question, needed),
         _file_size(question),
         _writable(question.volume),
+        _version(question),
+        _unfinished(question),
         _paths(question),
         _proof(question.choice),
         _sources(question),
@@ -81,11 +85,42 @@ def _space(question: Question, needed: int) -> Row:
         "free": format_file_size(volume.free_bytes),
         "lacking": format_file_size(max(needed - volume.free_bytes, 0)),
     }
+    queued = question.around.queued_bytes if needed else 0
+    if volume.free_bytes - queued < needed <= volume.free_bytes:
+        lacking = format_file_size(needed + queued - volume.free_bytes)
+        params |= {"queued": format_file_size(queued), "lacking": lacking}
+        return row("space", Level.STOP, "space_queue", **params)
     if needed <= volume.free_bytes:
         key = "space" if needed else "space_none"
         return row("space", Level.OK, key, **params)
     limited = volume.quota_bytes is not None and volume.quota_bytes <= volume.free_bytes
     return row("space", Level.STOP, "space_quota" if limited else "space_short", **params)
+
+
+def _version(question: Question) -> Row | None:
+    """Files that are there in another version."""
+    around = question.around
+    if not around.replaced:
+        return None
+    return row(
+        "version",
+        Level.WARN,
+        "newer_version" if question.is_newest else "other_version",
+        path=question.spec.folder,
+        there=around.version_there,
+        commit=question.spec.commit[:12],
+        count=len(around.replaced),
+        files=_few(around.replaced),
+    )
+
+
+def _unfinished(question: Question) -> Row | None:
+    """Another version of the same files that has not come to its end."""
+    around = question.around
+    if not around.taken_over:
+        return None
+    lost = format_file_size(around.lost_bytes)
+    return row("unfinished", Level.WARN, "unfinished", commit=around.taken_over, lost=lost)
 
 
 def _file_size(question: Question) -> Row | None:

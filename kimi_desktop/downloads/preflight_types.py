@@ -25,8 +25,8 @@ class Row:
     """One thing that was looked at."""
 
     topic: str
-    """"space", "file_size", "writable", "names", "paths", "proof", "sources", "pickles", "code",
-    "publisher", "licence", "verdict", "loads"."""
+    """"space", "file_size", "writable", "version", "unfinished", "names", "paths", "proof",
+    "sources", "pickles", "code", "publisher", "licence", "verdict", "loads"."""
     level: Level
     text: Text
     """One sentence."""

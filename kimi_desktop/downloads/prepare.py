@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import urllib.parse
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +19,10 @@ from kimi_desktop.downloads.hubs.addresses import origin_of
 from kimi_desktop.downloads.hubs.gather import Gathered, gather
 from kimi_desktop.downloads.hubs.hub import Hub, HubClient, TokenOf, hubs_to_ask, known_hubs
 from kimi_desktop.downloads.hubs.speed import SourceSpeed, measure
-from kimi_desktop.downloads.part_file import paths_of
+from kimi_desktop.downloads.jobs import Job
 from kimi_desktop.downloads.preflight import Judge, Question, check
 from kimi_desktop.downloads.preflight_types import Preflight
+from kimi_desktop.downloads.surroundings import look_around
 from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
 from kimi_desktop.downloads.volume import VolumeFacts, look_at_volume
 from kimi_desktop.models import catalogue_types
@@ -30,7 +30,6 @@ from kimi_desktop.models.references import RepoReference, parse_reference
 
 MEASURED_ABOVE_BYTES = 256 * MIB
 """A smaller download is over before a measurement pays."""
-_BLOCK_BYTES = 512
 _KINDS = {
     catalogue_types.Hub.HUGGINGFACE: HubKind.HUGGINGFACE,
     catalogue_types.Hub.MODELSCOPE: HubKind.MODELSCOPE,
@@ -59,8 +58,13 @@ class Preparer:
         *,
         hubs: Callable[[], Sequence[Hub]] = known_hubs,
         look_at: Callable[[Path], VolumeFacts] = look_at_volume,
+        jobs: Callable[[], Sequence[Job]] = tuple,
     ) -> None:
-        """``token_of`` as for the client; ``hubs``: those there are, the preferred first."""
+        """``token_of`` as for the client; ``hubs``: those there are, the preferred first.
+
+        ``jobs``: all downloads that are kept.
+        """
+        self._jobs = jobs
         self._client = client
         self._token_of = token_of
         self._hubs = hubs
@@ -95,8 +99,8 @@ class Preparer:
         folder = models_folder.expanduser().absolute().joinpath(*reference.repo.split("/"))
         spec = _spec(gathered, choice, folder, [hub.endpoint for hub in hubs])
         speeds: tuple[SourceSpeed, ...] = ()
-        there, partial = on_disk(spec)
-        if choice.size_bytes - there - partial > MEASURED_ABOVE_BYTES:
+        around = look_around(spec, self._jobs())
+        if choice.size_bytes - around.there_bytes - around.partial_bytes > MEASURED_ABOVE_BYTES:
             speeds = self._measure(spec)
             spec = _ordered(spec, [one.source.endpoint for one in speeds])
         rows = [found for judge in judges if (found := judge(gathered.leading, choice))]
@@ -105,8 +109,8 @@ class Preparer:
             choice=choice,
             spec=spec,
             volume=self._look_at(folder),
-            there_bytes=there,
-            partial_bytes=partial,
+            around=around,
+            is_newest=reference.revision is None,
             more=rows,
             mirrors=[hub.endpoint for hub in hubs if hub.is_mirror],
         )
@@ -189,23 +193,6 @@ def _ordered(spec: DownloadSpec, endpoints: Sequence[str]) -> DownloadSpec:
         dataclasses.replace(job, sources=tuple(sorted(job.sources, key=rank))) for job in spec.files
     )
     return dataclasses.replace(spec, files=jobs)
-
-
-def on_disk(spec: DownloadSpec) -> tuple[int, int]:
-    """Bytes of files that are complete in the folder, and bytes that partial ones take."""
-    folder = Path(spec.folder)
-    there = partial = 0
-    for job in spec.files:
-        with suppress(OSError):
-            if (folder / job.target).stat().st_size == job.size_bytes:
-                there += job.size_bytes
-                continue
-        with suppress(OSError):
-            status = paths_of(folder, job)[0].stat()
-            blocks = getattr(status, "st_blocks", None)
-            taken = status.st_size if blocks is None else blocks * _BLOCK_BYTES
-            partial += min(taken, job.size_bytes)
-    return there, partial
 
 
 def source_hosts(spec: DownloadSpec) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kimi_desktop.downloads.choose import Wish
 from kimi_desktop.downloads.hubs.hub import Hub, HubClient, TokenOf, known_hubs
+from kimi_desktop.downloads.jobs import Job
 from kimi_desktop.downloads.preflight import Judge
 from kimi_desktop.downloads.prepare import Preparer, read_wanted
 from kimi_desktop.downloads.queue_types import PreparedDownload
@@ -20,6 +21,7 @@ def preparing(
     *,
     hubs: Callable[[], Sequence[Hub]] = known_hubs,
     judges: Callable[[], Sequence[Judge]] = lambda: (),
+    jobs: Callable[[], Sequence[Job]] = tuple,
 ) -> Prepare:
     """The usual way to prepare.
 
@@ -27,8 +29,9 @@ def preparing(
         token_of: the token that belongs to an origin.
         hubs: those there are, the preferred first.
         judges: asked each time, for what they need may be known only later.
+        jobs: all downloads that are kept.
     """
-    preparer = Preparer(HubClient(token_of), token_of, hubs=hubs)
+    preparer = Preparer(HubClient(token_of), token_of, hubs=hubs, jobs=jobs)
 
     def prepare(
         text: str, folder: Path, include: Sequence[str], source: str | None

@@ -26,6 +26,11 @@ def rest_of(older: DownloadSpec, newer: DownloadSpec) -> DownloadSpec:
     return replace(older, files=tuple(job for job in older.files if job.target not in taken))
 
 
+def is_same(kept: KeptHash, job: FileJob) -> bool:
+    """A file was proven to be what the job wants."""
+    return kept.sha256 == job.sha256 if job.sha256 else kept.git_sha1 == job.git_sha1
+
+
 def is_other(kept: KeptHash, job: FileJob) -> bool:
     """A file was proven to be something else than the job wants under its name."""
     if job.sha256 and kept.sha256:

@@ -11,8 +11,8 @@ from pathlib import Path
 from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.units import GIB
 from kimi_desktop.downloads.jobs import Job
-from kimi_desktop.downloads.prepare import on_disk
 from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus
+from kimi_desktop.downloads.surroundings import missing_bytes
 
 SLEPT_AFTER_S = 30.0
 GIVE_WAY_AFTER_S = 60.0
@@ -30,7 +30,7 @@ def may_go_on(job: Job) -> bool:
     match job.reason.code:
         case ErrorCode.DOWNLOAD_NO_SPACE:
             # What partial files take already, they need no more.
-            missing = max(job.spec.total_bytes - sum(on_disk(job.spec)), 0)
+            missing = missing_bytes(job.spec)
             try:
                 free = shutil.disk_usage(folder).free
             except OSError:

@@ -21,6 +21,46 @@ TEXTS: dict[str, Text] = {
         "Free some space, choose another drive, or a smaller quantization.",
         "请释放空间、换一个磁盘，或选择更小的量化版本。",
     ),
+    "preflight.space_queue": Text(
+        "{path} has {free} free; {needed} is needed and {queued} more for the downloads in the "
+        "queue: {lacking} too little.",
+        "{path} 剩余 {free}；本次需要 {needed}，队列中的下载还需要 {queued}，还差 {lacking}。",
+    ),
+    "preflight.space_queue.next": Text(
+        "Free some space, choose another drive, or cancel one of the downloads in the queue.",
+        "请释放空间、换一个磁盘，或取消队列中的某个下载。",
+    ),
+    "preflight.newer_version": Text(
+        "A newer version exists: {path} has {there}, the newest is {commit}. {count} files differ "
+        "({files}).",
+        "有新版本：{path} 中为 {there}，最新为 {commit}。有 {count} 个文件不同（{files}）。",
+        "A newer version exists: {path} has {there}, the newest is {commit}. One file differs "
+        "({files}).",
+    ),
+    "preflight.newer_version.next": Text(
+        "The download replaces them, each when the new one is proven. To keep both, choose another "
+        "folder.",
+        "下载会在新文件通过校验后逐个替换它们。如需同时保留，请选择其他文件夹。",
+    ),
+    "preflight.other_version": Text(
+        "{path} has another version, {there}; this one is {commit}. {count} files differ "
+        "({files}).",
+        "{path} 中是另一版本 {there}，本次为 {commit}。有 {count} 个文件不同（{files}）。",
+        "{path} has another version, {there}; this one is {commit}. One file differs ({files}).",
+    ),
+    "preflight.other_version.next": Text(
+        "The download replaces them, each when this one is proven. To keep both, choose another "
+        "folder.",
+        "下载会在文件通过校验后逐个替换它们。如需同时保留，请选择其他文件夹。",
+    ),
+    "preflight.unfinished": Text(
+        "An unfinished download of these files in version {commit} ends with this one.",
+        "这些文件的版本 {commit} 尚未下载完成，本次下载将取代它。",
+    ),
+    "preflight.unfinished.next": Text(
+        "What is the same in both is used; {lost} of other partial files is removed.",
+        "两者相同的部分会继续使用；其余 {lost} 未完成的文件会被删除。",
+    ),
     "preflight.space_quota": Text(
         "Your quota leaves {free} at {path}, and {needed} is needed: {lacking} too little.",
         "你的磁盘配额在 {path} 只剩 {free}，需要 {needed}，还差 {lacking}。",

@@ -17,6 +17,7 @@ from kimi_desktop.downloads.preflight import Question, check
 from kimi_desktop.downloads.preflight_types import Level, Preflight, Row, row
 from kimi_desktop.downloads.publishers import is_known, looks_like
 from kimi_desktop.downloads.size_verdict import size_verdict
+from kimi_desktop.downloads.surroundings import Surroundings
 from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, RepoFile, RepoListing
 from kimi_desktop.downloads.volume import VolumeFacts
 from tests.support.planned_machines import machine
@@ -83,9 +84,11 @@ def test_space_is_credited() -> None:
     assert found.rows[0].topic == "space"
     assert found.stops == (found.rows[0],)
     assert "too little" in the(found, "space").sentence(Language.EN)
-    assert check(question(volume=short, there_bytes=200 * GB, partial_bytes=60 * GB)).may_start
-    assert not check(question(volume=short, there_bytes=200 * GB, partial_bytes=30 * GB)).may_start
-    done = check(question(volume=dataclasses.replace(VOLUME, free_bytes=0), there_bytes=340 * GB))
+    assert check(question(volume=short, around=Surroundings(200 * GB, 60 * GB))).may_start
+    assert not check(question(volume=short, around=Surroundings(200 * GB, 30 * GB))).may_start
+    done = check(
+        question(volume=dataclasses.replace(VOLUME, free_bytes=0), around=Surroundings(340 * GB))
+    )
     assert done.may_start
     assert (done.missing_bytes, done.needed_bytes) == (0, 0)
 
@@ -101,7 +104,7 @@ def test_a_quota_is_called_one() -> None:
 def test_space_arithmetic(size: int, there: int, partial: int, free: int) -> None:
     file = dataclasses.replace(PART, size_bytes=size)
     volume = dataclasses.replace(VOLUME, free_bytes=free)
-    found = check(question(file, volume=volume, there_bytes=there, partial_bytes=partial))
+    found = check(question(file, volume=volume, around=Surroundings(there, partial)))
     assert 0 <= found.missing_bytes <= size
     assert found.needed_bytes >= found.missing_bytes
     assert found.may_start is (found.needed_bytes <= free)

@@ -9,18 +9,23 @@ from pathlib import Path
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
+from kimi_desktop.base.messages import Language
 from kimi_desktop.downloads import prepare
 from kimi_desktop.downloads.choose import Choice, Wish
 from kimi_desktop.downloads.hubs.hub import Hub, HubClient, known_hubs
-from kimi_desktop.downloads.part_file import paths_of
+from kimi_desktop.downloads.jobs import Job, job_id
+from kimi_desktop.downloads.part_file import PartFile, paths_of
 from kimi_desktop.downloads.preflight_types import Level, Row, row
 from kimi_desktop.downloads.prepare import Prepared, Preparer, read_wanted, source_hosts
+from kimi_desktop.downloads.queue_types import DownloadState
 from kimi_desktop.downloads.types import HubKind, RepoListing
+from kimi_desktop.downloads.volume import VolumeFacts, look_at_volume
 from kimi_desktop.models import catalogue_types
 from kimi_desktop.models.references import RepoReference
 from tests.support.hub.content import HubFile
 from tests.support.hub.repos import Repo
 from tests.support.hub.server import LocalHub
+from tests.support.transfers import Run
 
 REPO = "unsloth/Kimi-K2.6-GGUF"
 MIB = 2**20
@@ -157,17 +162,89 @@ def test_what_is_there_already_is_credited(
     whole = q2(preparer, tmp_path)
     folder = Path(whole.spec.folder)
     projector, first, second = whole.spec.files
-    place = folder / projector.target
-    place.parent.mkdir(parents=True)
-    place.write_bytes(bytes(projector.size_bytes))
-    partial, _ = paths_of(folder, first)
-    partial.parent.mkdir()
-    partial.write_bytes(bytes(MIB))
+    Run(dataclasses.replace(whole.spec, files=(projector,))).now()
+    part = PartFile(folder, first)
+    lease = part.take(MIB)
+    assert lease is not None
+    part.write(lease, memoryview(bytes(MIB)))
+    part.close()
     again = q2(preparer, tmp_path)
-    assert whole.preflight.missing_bytes - again.preflight.missing_bytes == 1000 + MIB
-    (folder / second.target).parent.mkdir()
-    (folder / second.target).write_bytes(b"short")
+    credited = whole.preflight.missing_bytes - again.preflight.missing_bytes
+    reserved = paths_of(folder, first)[0].stat().st_blocks * 512  # not on every file system
+    assert credited == 1000 + min(reserved, first.size_bytes)
+    # Neither a file of that name and length is, nor a link, nor a partial file of something else.
+    target = folder / second.target
+    target.parent.mkdir()
+    target.write_bytes(bytes(second.size_bytes))
+    for path in paths_of(folder, second):
+        path.write_bytes(bytes(1000))
     assert q2(preparer, tmp_path).preflight.missing_bytes == again.preflight.missing_bytes
+    target.unlink()
+    target.symlink_to(paths_of(folder, first)[0])
+    assert q2(preparer, tmp_path).preflight.missing_bytes == again.preflight.missing_bytes
+
+
+def the(found: Prepared, topic: str) -> Row:
+    (one,) = (row for row in found.preflight.rows if row.topic == topic)
+    return one
+
+
+def test_a_newer_version_is_told(hub: LocalHub, preparer: Preparer, tmp_path: Path) -> None:
+    old = q2(preparer, tmp_path)
+    Run(old.spec).now()
+    assert "version" not in {row.topic for row in q2(preparer, tmp_path).preflight.rows}
+    changed = HubFile(old.spec.files[1].target, 3 * MIB, seed="new")
+    hub.repos[0].change([changed if f.path == changed.path else f for f in hub.files])
+    found = q2(preparer, tmp_path)
+    told = the(found, "version")
+    assert told.level is Level.WARN
+    assert told.sentence(Language.EN).startswith("A newer version exists: ")
+    assert f"has {old.spec.commit[:12]}, the newest is {hub.commit[:12]}" in told.text.en
+    assert found.preflight.missing_bytes == 3 * MIB
+    Run(found.spec).now()
+    older = dataclasses.replace(HF, quantization="UD-Q2_K_XL", revision=old.spec.commit)
+    told = the(preparer.prepare(older, tmp_path), "version")
+    assert f"another version, {hub.commit[:12]}" in told.text.en
+
+
+def test_an_unfinished_download_of_another_commit_is_told(
+    hub: LocalHub, hubs: list[Hub], preparer: Preparer, tmp_path: Path
+) -> None:
+    old = q2(preparer, tmp_path).spec
+    PartFile(Path(old.folder), old.files[1]).close()
+    jobs = [Job(job_id(old), old, DownloadState.PAUSED)]
+    asking = Preparer(HubClient(), hubs=lambda: hubs, jobs=lambda: jobs)
+    assert "unfinished" not in {row.topic for row in q2(asking, tmp_path).preflight.rows}
+    hub.repos[0].change([dataclasses.replace(f, seed="new") for f in hub.files])
+    told = the(q2(asking, tmp_path), "unfinished")
+    assert old.commit[:12] in told.text.en
+    assert "of other partial files is removed" in told.next_step(Language.EN)
+
+
+def test_space_that_others_in_the_queue_need_is_not_free(
+    hubs: list[Hub], preparer: Preparer, tmp_path: Path
+) -> None:
+    spec = q2(preparer, tmp_path).spec
+    needed = q2(preparer, tmp_path).preflight.needed_bytes
+    other = dataclasses.replace(spec, folder=str(tmp_path / "other"))
+    free = needed + spec.total_bytes - 1
+
+    def told(jobs: list[Job], free_bytes: int) -> Row:
+        def look_at(folder: Path) -> VolumeFacts:
+            return dataclasses.replace(look_at_volume(folder), free_bytes=free_bytes)
+
+        asking = Preparer(HubClient(), hubs=lambda: hubs, jobs=lambda: jobs, look_at=look_at)
+        return the(q2(asking, tmp_path), "space")
+
+    for state in (DownloadState.QUEUED, DownloadState.DOWNLOADING):
+        waiting = Job(job_id(other), other, state)
+        assert told([waiting], free).level is Level.STOP
+        assert "for the downloads in the queue: 1 B too little" in told([waiting], free).text.en
+        assert told([waiting], free + 1).level is Level.OK
+    # Neither what is over or paused counts, nor this download itself.
+    for job in (Job("a", other, DownloadState.PAUSED), Job("b", other, DownloadState.READY),
+                Job(job_id(spec), spec)):  # fmt: skip
+        assert told([job], needed).level is Level.OK
 
 
 def test_sources_in_the_order_of_their_speed(
