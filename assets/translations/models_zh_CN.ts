@@ -746,6 +746,14 @@
         <translation>加载中</translation>
     </message>
     <message>
+        <source>Altered</source>
+        <translation>内容有误</translation>
+    </message>
+    <message>
+        <source>Changed</source>
+        <translation>已变动</translation>
+    </message>
+    <message>
         <source>Ready</source>
         <translation>就绪</translation>
     </message>

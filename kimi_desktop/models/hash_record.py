@@ -40,6 +40,15 @@ class Verified:
     """NOBODY when one of them had only itself to be compared with."""
 
 
+class Change(StrEnum):
+    """What became of files since they were proven."""
+
+    TOUCHED = "touched"
+    """Size or time of change is another one: nobody knows what is in them."""
+    ALTERED = "altered"
+    """A verification found them wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Proof:
     size_bytes: int
@@ -105,6 +114,17 @@ class HashReader:
         if have_common(known.values()):
             return {}
         return {path: commits[-1] for path, commits in known.items()}
+
+    def change(self, files: Iterable[tuple[Path, int, int]]) -> Change | None:
+        """Whether one of these files is not what was proven under its name. As ``verified``."""
+        found: set[Change] = set()
+        for path, size_bytes, modified_ns in files:
+            proof = self._find(path)
+            if proof is not None and not proof.modified_ns:
+                found.add(Change.ALTERED)
+            elif proof and (proof.size_bytes, proof.modified_ns) != (size_bytes, modified_ns):
+                found.add(Change.TOUCHED)
+        return next((one for one in (Change.ALTERED, Change.TOUCHED) if one in found), None)
 
     def _find(self, path: Path) -> _Proof | None:
         for folder in list(path.parents)[: LEVELS + 1]:

@@ -199,8 +199,10 @@ def _verified(model: LocalModel, found: Found, hashes: HashReader) -> LocalModel
     if mixed := hashes.mixed(facts):
         problem = _mixed(model, mixed)
         return dataclasses.replace(model, state=ModelState.BROKEN, problem=problem)
-    verified = hashes.verified(facts)
-    return model if verified == model.verified else dataclasses.replace(model, verified=verified)
+    verified, change = hashes.verified(facts), hashes.change(facts)
+    if (verified, change) == (model.verified, model.change):
+        return model
+    return dataclasses.replace(model, verified=verified, change=change)
 
 
 def _mixed(model: LocalModel, commits: Mapping[Path, str]) -> ModelError:

@@ -8,7 +8,7 @@ from typing import Any
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.terminal import display_width, pad
 from kimi_desktop.base.units import format_file_size
-from kimi_desktop.models.types import LocalModel
+from kimi_desktop.models.types import LocalModel, ModelState
 
 GAP = "  "
 
@@ -29,6 +29,7 @@ def describe(models: Sequence[LocalModel]) -> list[dict[str, Any]]:
             "parameters": model.facts.parameter_count if model.facts else None,
             "context_train": model.facts.context_train if model.facts else None,
             "verified_at": model.verified.at if model.verified else None,
+            "change": model.change.value if model.change else None,
             "problem": None
             if model.problem is None
             else {
@@ -51,7 +52,7 @@ def table(models: Sequence[LocalModel], language: Language) -> list[str]:
             model.facts.quantization if model.facts else "–",
             f"{model.parts_present}/{model.parts_total}",
             format_file_size(model.size_bytes),
-            message(f"cli.state.{model.state.value}", language),
+            message(f"cli.state.{_state(model)}", language),
         ]
         for model in models
     ]
@@ -61,7 +62,15 @@ def table(models: Sequence[LocalModel], language: Language) -> list[str]:
         for row in rows
     ]
     for number in range(len(models), 0, -1):
-        problem = models[number - 1].problem
-        if problem is not None:
-            lines.insert(number + 1, GAP + describe_error(problem, language)[0])
+        model = models[number - 1]
+        if model.problem is not None:
+            lines.insert(number + 1, GAP + describe_error(model.problem, language)[0])
+        elif model.change is not None:
+            lines.insert(number + 1, GAP + message(f"models.{model.change.value}", language))
     return lines
+
+
+def _state(model: LocalModel) -> str:
+    """A whole model of which a file changed is no longer simply ready."""
+    is_whole = model.state is ModelState.READY
+    return model.change.value if is_whole and model.change else model.state.value

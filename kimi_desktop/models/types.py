@@ -10,7 +10,7 @@ from pathlib import Path
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.models.geometry import Geometry, TensorTable
-from kimi_desktop.models.hash_record import Verified
+from kimi_desktop.models.hash_record import Change, Verified
 
 
 class ModelState(StrEnum):
@@ -97,6 +97,8 @@ class LocalModel:
     """What it is made of: the parts; of a checkpoint config, index and weights."""
     verified: Verified | None = None
     """Every file was compared with its hash and is as it was then."""
+    change: Change | None = None
+    """A file of it was proven once, and is not as it was then."""
 
     @property
     def is_startable(self) -> bool:

@@ -226,6 +226,8 @@ TEXTS: dict[str, Text] = {
     "cli.serve.end": Text("Ctrl+C ends it.", "按 Ctrl+C 结束。"),
     "cli.models.columns": Text("Model|Quantization|Parts|Size|State", "模型|量化|分片|大小|状态"),
     "cli.state.ready": Text("Ready", "就绪"),
+    "cli.state.touched": Text("Changed", "已变动"),
+    "cli.state.altered": Text("Altered", "内容有误"),
     "cli.state.partial": Text("Partial", "不完整"),
     "cli.state.broken": Text("Broken", "已损坏"),
     "cli.state.companion": Text("Companion", "附属文件"),

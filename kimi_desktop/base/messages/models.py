@@ -21,6 +21,14 @@ TEXTS: dict[str, Text] = {
         "Name one of them: {names}.",
         "请指定其中一个：{names}。",
     ),
+    "models.touched": Text(
+        "Changed since it was verified: verify it again before it is used.",
+        "校验后文件有变动：使用前请重新校验。",
+    ),
+    "models.altered": Text(
+        "The last verification found wrong bytes in it: repair it before it is used.",
+        "上次校验发现内容有误：使用前请先修复。",
+    ),
     "models.none": Text(
         "There is no model on this computer yet.",
         "本机还没有模型。",

@@ -26,6 +26,7 @@ from kimi_desktop.ui.models.rows import (
     Row,
     companion_sentence,
     companion_word,
+    is_bad,
     is_running,
     note_of,
     problem_of,
@@ -187,7 +188,7 @@ class DetailsPane(Surface):
             needs = ModelError(ErrorCode.MODEL_NEEDS_SERVER, {"name": model.title})
             advice = " ".join(describe_error(needs, language()))
         self.folder.setVisible(model.state is not ModelState.MISSING)
-        self.problem.set_tone("bad" if model.state is ModelState.BROKEN else "warn")
+        self.problem.set_tone("bad" if is_bad(model) else "warn")
         self.problem.setVisible(bool(problem))
         self.advice.setText(advice)
         self.advice.setVisible(bool(advice))

@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
 
-from kimi_desktop.models.types import ModelState
 from kimi_desktop.ui import icons
-from kimi_desktop.ui.models.rows import Row, is_running, note_of, short_problem, state_of
+from kimi_desktop.ui.models.rows import (
+    Row,
+    has_remark,
+    is_bad,
+    is_running,
+    note_of,
+    short_problem,
+    state_of,
+)
 from kimi_desktop.ui.models.table_header import PADDING, RIGHT_ALIGNED
 from kimi_desktop.ui.models.table_model import Column, LibraryTableModel
 from kimi_desktop.ui.theme import color, mono_font, tokens, ui_font
@@ -30,7 +37,7 @@ MIDDLE = Qt.AlignmentFlag.AlignVCenter
 
 def row_height(row: Row | None) -> int:
     """A problem takes a second line."""
-    return PROBLEM_ROW if row is not None and row.model.problem is not None else ROW
+    return PROBLEM_ROW if row is not None and has_remark(row.model) else ROW
 
 
 def action_places(cell: QRect) -> list[tuple[str, QRect]]:
@@ -71,9 +78,9 @@ class RowPainter:
             painter.fillRect(QRect(0, rect.bottom(), rect.width(), 1), color(t.line))
         for column, cell in cells.items():
             self._cell(row, column, cell, current=current)
-        if row.model.problem is not None:
+        if has_remark(row.model):
             line = QRect(rect.x(), rect.y() + ROW - 6, rect.width(), PROBLEM_ROW - ROW)
-            ink = t.bad if row.model.state is ModelState.BROKEN else t.warn
+            ink = t.bad if is_bad(row.model) else t.warn
             self._text(short_problem(row.model), line, ui_font(SMALL_PX), ink)
         if ring:
             inside = QRectF(rect).adjusted(1, 1, -1, -2)

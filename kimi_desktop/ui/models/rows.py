@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.backends.types import EngineStatus
-from kimi_desktop.base.messages import describe_error
+from kimi_desktop.base.messages import describe_error, message
 from kimi_desktop.models.companions import is_companion, owners_of
+from kimi_desktop.models.hash_record import Change
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFormat, ModelState
 from kimi_desktop.ui.engine_words import ALIVE, USABLE
 from kimi_desktop.ui.language import language
@@ -85,6 +86,10 @@ def state_of(row: Row, status: EngineStatus) -> tuple[Verdict, str]:
         if status.state in USABLE:
             return Verdict.OK, translate("ModelRow", "Running")
         return Verdict.WORKING, translate("ModelRow", "Loading")
+    if model.state is ModelState.READY and model.change is not None:
+        altered = Verdict.BAD, translate("ModelRow", "Altered")
+        touched = Verdict.WARN, translate("ModelRow", "Changed")
+        return altered if model.change is Change.ALTERED else touched
     return {
         ModelState.READY: (Verdict.OK, translate("ModelRow", "Ready")),
         ModelState.PARTIAL: (Verdict.WARN, translate("ModelRow", "Incomplete")),
@@ -138,8 +143,20 @@ def total_bytes(row: Row) -> int:
     return row.model.size_bytes + sum(one.size_bytes for one in row.companions)
 
 
+def has_remark(model: LocalModel) -> bool:
+    """Something about it wants to be read."""
+    return model.problem is not None or model.change is not None
+
+
+def is_bad(model: LocalModel) -> bool:
+    """Its bytes are known to be wrong."""
+    return model.state is ModelState.BROKEN or model.change is Change.ALTERED
+
+
 def problem_of(model: LocalModel) -> tuple[str, str]:
     """What is wrong and what to do; empty when nothing is."""
+    if model.problem is None and model.change is not None:
+        return message(f"models.{model.change.value}", language()), ""
     if model.problem is None:
         return "", ""
     return describe_error(model.problem, language())

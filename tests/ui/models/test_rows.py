@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from kimi_desktop.backends.types import EngineState, EngineStatus, LoadSettings
+from kimi_desktop.models.hash_record import Change
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelState
 from kimi_desktop.ui.models import rows
+from kimi_desktop.ui.models.row_painter import row_height
 from kimi_desktop.ui.widgets.chip import Verdict
 from tests.support import scripted_data
 
@@ -122,6 +124,20 @@ def test_the_loaded_model_says_so(tmp_path, qapp, state, word):
     status = EngineStatus(state, settings=LoadSettings(model.path))
     (row,) = rows.rows_of((model,))
     assert rows.state_of(row, status)[1] == word
+
+
+def test_a_model_that_is_not_what_was_proven_says_so(tmp_path, qapp):
+    whole = scripted_data.kimi_model(tmp_path)
+    (plain,) = rows.rows_of((whole,))
+    words = {}
+    for change in Change:
+        (row,) = rows.rows_of((dataclasses.replace(whole, change=change),))
+        words[change] = (*rows.state_of(row, STOPPED), rows.short_problem(row.model))
+        assert row_height(row) > row_height(plain)
+    assert words[Change.TOUCHED][:2] == (Verdict.WARN, "Changed")
+    assert "verify it again" in words[Change.TOUCHED][2]
+    assert words[Change.ALTERED][:2] == (Verdict.BAD, "Altered")
+    assert "repair" in words[Change.ALTERED][2]
 
 
 def test_a_problem_names_the_field_without_the_whole_path(tmp_path, qapp):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kimi_desktop.base.messages import Language
 from kimi_desktop.downloads.kept_hashes import KeptHash, keep_hashes
 from kimi_desktop.models import hash_record
-from kimi_desktop.models.hash_record import HASHES_FILE, HashReader, Verified, Witness
+from kimi_desktop.models.hash_record import HASHES_FILE, Change, HashReader, Verified, Witness
 from kimi_desktop.models.library import Library
+from kimi_desktop.models.listing import describe, table
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from tests.support.gguf_files import write_set
 
@@ -55,6 +58,16 @@ def test_a_file_that_changed_is_not_verified(tmp_path: Path, change: str) -> Non
     else:
         os.utime(a, ns=(1, 1))
     assert HashReader().verified(as_found(a)) is None
+
+
+def test_what_became_of_files_since_they_were_proven(tmp_path: Path) -> None:
+    a, b = file(tmp_path / "a"), file(tmp_path / "b")
+    keep_hashes(tmp_path, {"a": kept(a)})
+    assert HashReader().change(as_found(a, b)) is None  # b was never proven
+    os.utime(a, ns=(1, 1))
+    assert HashReader().change(as_found(a, b)) is Change.TOUCHED
+    keep_hashes(tmp_path, {"b": replace(kept(b), modified_ns=0)})  # as a verification leaves it
+    assert HashReader().change(as_found(a, b)) is Change.ALTERED
 
 
 def test_a_record_without_times_is_as_old_as_its_file(tmp_path: Path) -> None:
@@ -111,3 +124,11 @@ def test_the_library_reads_it_anew_with_every_scan(tmp_path: Path) -> None:
     os.utime(paths[1], ns=(5, 5))
     (changed,) = library.scan([tmp_path])
     assert changed.verified is None
+    os.utime(paths[0], ns=(1, 1))
+    (touched,) = library.scan([tmp_path])
+    assert (touched.verified, touched.change) == (None, Change.TOUCHED)
+    (row,) = describe([touched])
+    assert row["change"] == "touched"
+    lines = table([touched], Language.EN)
+    assert "Changed" in lines[1]
+    assert "verify it again" in lines[2]
