@@ -21,8 +21,9 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error, message
 from kimi_desktop.base.operation import Cancelled, Operation
 from kimi_desktop.base.units import format_file_size
-from kimi_desktop.ui.bridge import Bridge, EngineInstallService, SettingsChanged
+from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.language import language
+from kimi_desktop.ui.services.engines import EngineInstallService
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.chip import Chip, Verdict
 from kimi_desktop.ui.widgets.field import Select
