@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from kimi_desktop.ui.plan.device_view import device_word
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
@@ -17,6 +16,7 @@ from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.plan.page import PlanPage
 from kimi_desktop.ui.settings.page import SettingsPage
 from kimi_desktop.ui.widgets.chip import Verdict
+from kimi_desktop.ui.widgets.device_view import device_word
 from tests.support.scripted_services import lived_in
 from tests.support.scripted_workers import ready_worker
 
