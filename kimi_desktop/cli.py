@@ -9,39 +9,25 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from kimi_desktop import __version__
-from kimi_desktop.base.errors import ErrorCode, KimiError, PlanError, SettingsError
+from kimi_desktop.base.errors import ErrorCode, KimiError, SettingsError
 from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import LanguageChoice, SettingsStore
+from kimi_desktop.cli_parser import DEFAULT_USERS, Run, command_line
 from kimi_desktop.planner.plan_types import Profile
 
-if TYPE_CHECKING:
-    from kimi_desktop.downloads.remote_models import RemoteModels
-
 BAD_ARGUMENTS, INTERRUPTED = 2, 130
-ENDPOINT_ACTIONS = ("list", "check", "add", "remove")
-ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
-WORKER_PORT = 50052
-"""Of llama.cpp's own ggml-rpc-server."""
-WORKER_ACTIONS = ("list", "add", "check", "remove")
-
-Run = Callable[[argparse.Namespace, AppPaths, Language], int]
-"""A verb: what was asked, the profile, the language of the texts; returns the exit code."""
-SERVER_ENGINES = ("vllm", "sglang")
-ENGINES = ("llama.cpp", *SERVER_ENGINES)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one verb and return its exit code."""
     paths = AppPaths.default()
     language = _language(arguments, paths)
-    options = _parser(language).parse_args(list(arguments))
+    options = command_line(language, RUNS).parse_args(list(arguments))
     run: Run = options.run
     _speak_utf8()
     try:
@@ -73,186 +59,6 @@ def _language(arguments: Sequence[str], paths: AppPaths) -> Language:
         return Language(chosen)
     setting = SettingsStore(paths.settings_file).settings.window.language
     return system_language() if setting is LanguageChoice.SYSTEM else Language(setting.value)
-
-
-def _parser(language: Language) -> argparse.ArgumentParser:
-    def say(key: str) -> str:
-        return message(f"cli.{key}", language)
-
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--json", action="store_true", help=say("json"))
-    common.add_argument(
-        "--lang",
-        choices=[language.value for language in Language],
-        help=say("lang"),
-        metavar="LANG",
-    )
-
-    parser = argparse.ArgumentParser(prog="kimi-desktop", description=say("about"))
-    parser.add_argument("--version", action="version", version=f"kimi-desktop {__version__}")
-    verbs = parser.add_subparsers(title=say("verbs"), required=True, metavar="VERB")
-
-    def verb(name: str, run: Run) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, parents=[common], help=say(name), description=say(name))
-        added.set_defaults(run=run)
-        return added
-
-    doctor = verb("doctor", _doctor)
-    doctor.add_argument("--measure", action="store_true", help=say("doctor.measure"))
-    verb("models", _models)
-    plan = verb("plan", _plan)
-    plan.add_argument("model", metavar="MODEL", help=say("plan.model"))
-    plan.add_argument("--machine", type=Path, metavar="FILE", help=say("plan.machine"))
-    plan.add_argument(
-        "--profile",
-        choices=[profile.value for profile in Profile],
-        help=say("plan.profile"),
-    )
-    plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
-    plan.add_argument("--ngl", type=int, metavar="N", help=say("plan.ngl"))
-    plan.add_argument("--n-cpu-moe", type=int, metavar="N", help=say("plan.n_cpu_moe"))
-    plan.add_argument("--check", action="store_true", help=say("plan.check"))
-    plan.add_argument("--engine", choices=ENGINES, metavar="NAME", help=say("plan.engine"))
-    plan.add_argument("--users", type=int, metavar="N", help=say("plan.users"))
-    plan.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
-    plan.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
-    _add_files(verb, say)
-    _add_engines(verb, say)
-    diagnose = verb("diagnose", _diagnose)
-    diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
-    chat = verb("chat", _chat)
-    chat.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
-    chat.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
-    chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
-    bench = verb("bench", _bench)
-    bench.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
-    bench.add_argument("--vary", metavar="NAME=A,B,C", type=_variable, help=say("bench.vary"))
-    bench.add_argument("--users", metavar="1,2,4", type=_counts, help=say("bench.users"))
-    serve = verb("serve", _serve)
-    serve.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
-    serve.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
-    serve.add_argument("--port", type=_port, metavar="N", help=say("serve.port"))
-    serve.add_argument("--lan", nargs="?", const="", metavar="ADDRESS", help=say("serve.lan"))
-    serve.add_argument("--tls", action=argparse.BooleanOptionalAction, help=say("serve.tls"))
-    serve.add_argument("--local", action="store_true", help=say("serve.local"))
-    serve.add_argument(
-        "--profile", choices=[profile.value for profile in Profile], help=say("plan.profile")
-    )
-    serve.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
-    serve.add_argument("--unit", action="store_true", help=say("serve.unit"))
-    _add_machines(verb, say)
-    return parser
-
-
-def _add_machines(
-    verb: Callable[[str, Run], argparse.ArgumentParser], say: Callable[[str], str]
-) -> None:
-    """The verbs for several machines."""
-    worker = verb("worker", _worker)
-    worker.add_argument("--address", default="", metavar="A", help=say("worker.address"))
-    worker.add_argument(
-        "--port", type=_port, default=WORKER_PORT, metavar="P", help=say("worker.port")
-    )
-    worker.add_argument("--device", default="", metavar="A,B", help=say("worker.device"))
-    nodes = verb("nodes", _nodes)
-    nodes.add_argument("model", metavar="MODEL", help=say("plan.model"))
-    nodes.add_argument("nodes", nargs="+", metavar="ADDRESS[=NAME]", help=say("nodes.nodes"))
-    nodes.add_argument("--check", action="store_true", help=say("nodes.check"))
-    way = nodes.add_mutually_exclusive_group()
-    way.add_argument("--run", action="store_true", help=say("nodes.run"), dest="runs")
-    way.add_argument("--ray", action="store_true", help=say("nodes.ray"))
-    nodes.add_argument("--machine", type=Path, metavar="FILE", help=say("plan.machine"))
-    nodes.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
-    nodes.add_argument("--users", type=int, default=1, metavar="N", help=say("plan.users"))
-    nodes.add_argument("--tp", type=int, metavar="N", help=say("plan.tp"))
-    nodes.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
-    nodes.add_argument("--vllm", default="vllm", metavar="PROGRAM", help=say("nodes.vllm"))
-    nodes.add_argument("--port", type=_port, default=8000, metavar="P", help=say("nodes.port"))
-    nodes.add_argument("--trust-remote-code", action="store_true", help=say("nodes.trust"))
-    workers = verb("workers", _workers)
-    workers.add_argument(
-        "action",
-        nargs="?",
-        choices=WORKER_ACTIONS,
-        default=WORKER_ACTIONS[0],
-        metavar="ACTION",
-        help=say("workers.action"),
-    )
-    workers.add_argument("address", nargs="?", default="", metavar="A", help=say("workers.address"))
-    workers.add_argument("--device", default="", metavar="NAME", help=say("workers.device"))
-
-
-def _add_engines(
-    verb: Callable[[str, Run], argparse.ArgumentParser], say: Callable[[str], str]
-) -> None:
-    """The verbs for what answers: engines of this machine, and servers of others."""
-    engine = verb("engine", _engine)
-    engine.add_argument(
-        "action", choices=ENGINE_ACTIONS, metavar="ACTION", help=say("engine.action")
-    )
-    engine.add_argument("name", nargs="?", default="", metavar="NAME", help=say("engine.name"))
-    engine.add_argument("--build", metavar="KIND", help=say("engine.build"))
-    endpoint = verb("endpoint", _endpoint)
-    endpoint.add_argument(
-        "action", choices=ENDPOINT_ACTIONS, metavar="ACTION", help=say("endpoint.action")
-    )
-    endpoint.add_argument("name", nargs="?", default="", metavar="NAME", help=say("endpoint.name"))
-    endpoint.add_argument("url", nargs="?", default="", metavar="URL", help=say("endpoint.url"))
-    endpoint.add_argument("--key", action="store_true", help=say("endpoint.key"))
-    endpoint.add_argument("--key-file", action="store_true", help=say("endpoint.key_file"))
-
-
-def _add_files(
-    verb: Callable[[str, Run], argparse.ArgumentParser], say: Callable[[str], str]
-) -> None:
-    """The verbs that bring models onto the disk."""
-    fetch = verb("download", _download)
-    fetch.add_argument("repo", metavar="REPO[@REV]", help=say("download.repo"))
-    fetch.add_argument(
-        "--include",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help=say("download.include"),
-    )
-    fetch.add_argument("--source", metavar="HUB", help=say("download.source"))
-    fetch.add_argument("--to", type=Path, metavar="DIR", help=say("download.to"))
-    verify = verb("verify", _verify)
-    verify.add_argument("path", type=Path, metavar="PATH", help=say("verify.path"))
-    verify.add_argument("--repair", action="store_true", help=say("verify.repair"))
-    take_in = verb("import", _import)
-    take_in.add_argument("path", nargs="?", type=Path, metavar="PATH", help=say("import.path"))
-    take_in.add_argument("--ollama", metavar="NAME", help=say("import.ollama"))
-    take_in.add_argument("--to", type=Path, metavar="DIR", help=say("import.to"))
-
-
-def _port(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if not 1 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port (1 to 65535)")
-    return number
-
-
-BENCH_VARIABLES = ("threads", "ubatch", "cache", "experts", "layers", "context")
-DEFAULT_USERS = ("1", "2", "4", "8")
-MOST_USERS = 64
-
-
-def _variable(text: str) -> tuple[str, tuple[str, ...]]:
-    name, _, rest = text.partition("=")
-    values = tuple(value.strip() for value in rest.split(",") if value.strip())
-    if name not in BENCH_VARIABLES or not values:
-        known = ", ".join(BENCH_VARIABLES)
-        raise argparse.ArgumentTypeError(f"{text!r}: NAME=A,B,C with one of {known}")
-    return name, values
-
-
-def _counts(text: str) -> tuple[str, ...]:
-    parts = [part.strip() for part in text.split(",")]
-    good = all(part.isascii() and part.isdigit() for part in parts)
-    if not good or not all(1 <= int(part) <= MOST_USERS for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r}: numbers from 1 to {MOST_USERS}")
-    return tuple(parts)
 
 
 def _speak_utf8() -> None:
@@ -316,143 +122,10 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
     return 0
 
 
-def _remote_models(paths: AppPaths) -> RemoteModels:
-    """Models on the hubs of the settings, with the user's tokens."""
-    from kimi_desktop.downloads.hubs.hub import HubClient, known_hubs  # noqa: PLC0415
-    from kimi_desktop.downloads.hubs.tokens import TokenStore  # noqa: PLC0415
-    from kimi_desktop.downloads.remote_models import RemoteModels  # noqa: PLC0415
-    from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
-
-    endpoint = SettingsStore(paths.settings_file).settings.hubs.endpoint
-    client = HubClient(TokenStore(paths.config).value_of)
-    return RemoteModels(kv_bytes_per_token, client, lambda: known_hubs(endpoint=endpoint))
-
-
 def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
-    from kimi_desktop.backends.learned import LearnedSpeeds  # noqa: PLC0415
-    from kimi_desktop.backends.rpc.managing import joined  # noqa: PLC0415
-    from kimi_desktop.engine_questions import ask_loads, exact_checker  # noqa: PLC0415
-    from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
-    from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
-    from kimi_desktop.machine.measured import read_measured, with_measured  # noqa: PLC0415
-    from kimi_desktop.machine.probe import look  # noqa: PLC0415
-    from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
-    from kimi_desktop.models.library import Library  # noqa: PLC0415
-    from kimi_desktop.models.types import remote_row  # noqa: PLC0415
-    from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
-    from kimi_desktop.planner.plan_types import Wishes  # noqa: PLC0415
-    from kimi_desktop.planner.profiles import check_context  # noqa: PLC0415
-    from kimi_desktop.planning import Finder, tell_asking, write_plan  # noqa: PLC0415
-    from kimi_desktop.serving_plan import is_checkpoint_folder  # noqa: PLC0415
+    from kimi_desktop.plan_verb import plan  # noqa: PLC0415
 
-    check_context(options.ctx)  # before anything is read or asked
-    for_server = options.engine in SERVER_ENGINES or (
-        options.engine is None and is_checkpoint_folder(options.model)
-    )
-    _check_engine(options, for_server=for_server)
-    if for_server:
-        return _plan_server(options, paths, language)
-    folders = [paths.default_models_folder, *_added_folders(paths)]
-    factors = None
-    if options.machine:
-        machine = read_machine_file(options.machine)
-    else:
-        machine = look(folders, GpuReader())
-        machine = with_measured(machine, read_measured(paths.measured_file, machine))
-        own = machine
-        factors = LearnedSpeeds(paths.learned_file, lambda: own).factors()
-        machine = joined(paths, machine)
-    library = Library(kv_bytes_per_token)
-    finder = Finder(
-        library,
-        library.scan(folders),
-        shipped_catalogue(),
-        _remote_models(paths),
-        machine,
-    )
-    tell_asking(options.model, language)
-    target = finder.find(options.model)
-    wishes = Wishes(
-        profile=Profile(options.profile or Profile.SAFE.value),
-        context=options.ctx,
-        n_gpu_layers=options.ngl,
-        n_cpu_moe=options.n_cpu_moe,
-    )
-    # Another machine has an engine of its own.
-    binary = SettingsStore(paths.settings_file).settings.engine.llama_server
-    loads = None
-    if target.facts is not None and target.header is not None and not options.machine:
-        row = remote_row(target.facts, target.place, target.file)
-        loads = ask_loads(row, target.header(), binary)
-    can_start = write_plan(
-        target,
-        machine,
-        wishes,
-        language,
-        sys.stdout,
-        json_output=options.json,
-        factors=factors,
-        loads=loads,
-        wants_check=options.check,
-        check=exact_checker(target.whole, machine) if options.check and target.whole else None,
-    )
-    if can_start and loads is not None and loads.will_load is False:
-        told = message("plan.not_loaded", language, name=target.name, build=loads.build)
-        sys.stderr.write(told + "\n")
-        return 1
-    return _plan_exit(target.name, language, can_start=can_start)
-
-
-def _check_engine(options: argparse.Namespace, *, for_server: bool) -> None:
-    """Refuse what would be ignored."""
-    llama = {"--profile": options.profile, "--ngl": options.ngl}
-    llama |= {"--n-cpu-moe": options.n_cpu_moe, "--check": options.check or None}
-    server = {"--users": options.users, "--tp": options.tp, "--pp": options.pp}
-    engine = "llama.cpp"
-    if for_server:
-        engine = "SGLang" if options.engine == "sglang" else "vLLM"
-    for flag, value in (llama if for_server else server).items():
-        if value is not None:
-            raise PlanError(ErrorCode.PLAN_OTHER_ENGINE, {"flag": flag, "engine": engine})
-
-
-def _plan_exit(name: str, language: Language, *, can_start: bool) -> int:
-    """A plan that cannot be carried out is a failure, which scripts can see."""
-    if not can_start:
-        sys.stderr.write(message("plan.cannot_start", language, name=name) + "\n")
-    return 0 if can_start else 1
-
-
-def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
-    from kimi_desktop.machine.gpus import GpuReader  # noqa: PLC0415
-    from kimi_desktop.machine.machine_file import read_machine_file  # noqa: PLC0415
-    from kimi_desktop.machine.probe import look  # noqa: PLC0415
-    from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
-    from kimi_desktop.planner.vllm_search import check_wishes  # noqa: PLC0415
-    from kimi_desktop.planner.vllm_types import (  # noqa: PLC0415
-        ServerEngine,
-        ServerWishes,
-        Split,
-    )
-    from kimi_desktop.planning import tell_asking  # noqa: PLC0415
-    from kimi_desktop.serving_plan import find_served, write_server_plan  # noqa: PLC0415
-
-    fixed = options.tp is not None or options.pp is not None
-    wishes = ServerWishes(
-        engine=ServerEngine(options.engine or ServerEngine.VLLM.value),
-        context=options.ctx,
-        users=1 if options.users is None else options.users,
-        split=Split(options.tp or 1, options.pp or 1) if fixed else None,
-    )
-    check_wishes(wishes, tensor=options.tp, pipeline=options.pp)
-    folders = [paths.default_models_folder, *_added_folders(paths)]
-    machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
-    tell_asking(options.model, language)
-    target = find_served(options.model, shipped_catalogue(), _remote_models(paths))
-    can_start = write_server_plan(
-        target, machine, wishes, language, sys.stdout, json_output=options.json
-    )
-    return _plan_exit(target.model.name, language, can_start=can_start)
+    return plan(options, paths, language)
 
 
 def _diagnose(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
@@ -623,6 +296,7 @@ def _nodes(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
     from kimi_desktop.machine.probe import look  # noqa: PLC0415
     from kimi_desktop.models.catalogue import shipped_catalogue  # noqa: PLC0415
     from kimi_desktop.nodes_verb import NodesOptions, serve_on_nodes  # noqa: PLC0415
+    from kimi_desktop.plan_verb import remote_models  # noqa: PLC0415
     from kimi_desktop.planner.vllm_nodes import Launcher  # noqa: PLC0415
     from kimi_desktop.planner.vllm_search import check_wishes  # noqa: PLC0415
     from kimi_desktop.planner.vllm_types import ServerWishes, Split  # noqa: PLC0415
@@ -638,7 +312,7 @@ def _nodes(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
         if options.machine
         else look([paths.default_models_folder, *_added_folders(paths)], GpuReader())
     )
-    target = find_served(options.model, shipped_catalogue(), _remote_models(paths))
+    target = find_served(options.model, shipped_catalogue(), remote_models(paths))
     wanted = NodesOptions(
         nodes,
         wishes,
@@ -700,3 +374,22 @@ def _log(paths: AppPaths) -> None:
         params = {"path": str(paths.data), "detail": detail}
         raise SettingsError(ErrorCode.DATA_READ_ONLY, params, cause=error) from error
     log_to_file(paths.logs)
+
+
+RUNS: Mapping[str, Run] = {
+    "doctor": _doctor,
+    "models": _models,
+    "plan": _plan,
+    "download": _download,
+    "verify": _verify,
+    "import": _import,
+    "engine": _engine,
+    "endpoint": _endpoint,
+    "chat": _chat,
+    "bench": _bench,
+    "serve": _serve,
+    "worker": _worker,
+    "nodes": _nodes,
+    "workers": _workers,
+    "diagnose": _diagnose,
+}
