@@ -10,13 +10,14 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kimi_desktop.base.errors import ErrorCode, KimiError, SettingsError
 from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
-from kimi_desktop.base.settings import LanguageChoice, SettingsStore
+from kimi_desktop.base.settings import LanguageChoice, Settings, SettingsStore
 from kimi_desktop.cli_parser import DEFAULT_USERS, Run, command_line
 from kimi_desktop.planner.plan_types import Profile
 
@@ -163,7 +164,26 @@ def _download(options: argparse.Namespace, paths: AppPaths, language: Language) 
         source=options.source,
         json_output=options.json,
     )
+    _join_library(paths, options.to, language)
     return 0
+
+
+def _join_library(paths: AppPaths, folder: Path | None, language: Language) -> None:
+    """A folder that models were put into is looked into from now on."""
+    if folder is None:
+        return
+    folder = folder.expanduser().absolute()
+    store = SettingsStore(paths.settings_file)
+    known = [paths.default_models_folder, *map(Path, store.settings.models.folders)]
+    if any(folder.is_relative_to(one) for one in known):
+        return
+
+    def add(settings: Settings) -> Settings:
+        folders = (*settings.models.folders, str(folder))
+        return replace(settings, models=replace(settings.models, folders=folders))
+
+    store.update(add)
+    sys.stderr.write(message("cli.folder_added", language, path=str(folder)) + "\n")
 
 
 def _verify(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
@@ -194,6 +214,8 @@ def _import(options: argparse.Namespace, paths: AppPaths, language: Language) ->
         list_places(language, json_output=options.json)
     else:
         import_path(options.path, folder, language, json_output=options.json)
+    if options.ollama or options.path is not None:
+        _join_library(paths, options.to, language)
     return 0
 
 

@@ -232,6 +232,10 @@ TEXTS: dict[str, Text] = {
     "cli.state.broken": Text("Broken", "已损坏"),
     "cli.state.companion": Text("Companion", "附属文件"),
     "cli.state.missing": Text("Drive missing", "磁盘未连接"),
+    "cli.folder_added": Text(
+        "{path} is one of the library's folders from now on.",
+        "{path} 已加入模型库的文件夹。",
+    ),
     "cli.loading": Text("Starting {model}", "正在启动 {model}"),
     "cli.loading.fraction": Text("Loading {model}: {percent} %", "正在加载 {model}：{percent} %"),
     "cli.ready": Text("{engine} is ready after {seconds}", "{engine} 已就绪，用时 {seconds}"),

@@ -125,6 +125,13 @@ def test_patterns_and_another_folder(hub: LocalHub, paths: AppPaths, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert (folder / REPO / "README.md").read_bytes() == b"# Model\n"
     assert (folder / REPO / "Model-Q8_0.gguf").stat().st_size == 3 * MIB
+    assert str(folder) in done.stderr  # it is one of the library's from now on
+    listed = run(hub, paths, "models", "--json")
+    assert [row["id"] for row in json.loads(listed.stdout)] == [
+        str(folder / REPO / "Model-Q8_0.gguf")
+    ]
+    again = run(hub, paths, "download", f"{REPO}:Q8_0", "--to", str(folder))
+    assert "from now on" not in again.stderr
 
 
 @pytest.mark.parametrize(
