@@ -12,21 +12,34 @@ UNKNOWN = "unknown"
 
 def evidence_of(case: Mapping[str, Any]) -> Evidence:
     """What of ``case`` a diagnosis may look at; the rest (its cause, its source) is not touched."""
-    end = case.get("exit") or {}
+    end = _object(case.get("exit"))
     return Evidence(
-        log=str(case.get("log") or ""),
+        log=_text(case.get("log")) or "",
         exit=EngineExit(
-            code=end.get("code"),
-            signal=end.get("signal"),
+            code=_whole(end.get("code")),
+            signal=_text(end.get("signal")),
             is_alive=bool(end.get("alive")),
-            spawn_errno=end.get("spawn_errno"),
+            spawn_errno=_text(end.get("spawn_errno")),
         ),
-        engine=str(case.get("engine") or ""),
-        engine_version=str(case.get("engine_version") or ""),
-        phase=str(case.get("phase") or ""),
-        machine=case.get("machine") or {},
-        settings=case.get("settings") or {},
+        engine=_text(case.get("engine")) or "",
+        engine_version=_text(case.get("engine_version")) or "",
+        phase=_text(case.get("phase")) or "",
+        machine=_object(case.get("machine")),
+        settings=_object(case.get("settings")),
     )
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """Others wrote the file: a field of another kind says nothing."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def case_line(name: str, found: Diagnosis) -> dict[str, Any]:

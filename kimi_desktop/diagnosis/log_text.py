@@ -25,14 +25,31 @@ _INFO = re.compile(
     r"|(?:[\d.]+ )?\(\S+ pid=\d+\) (?:INFO|DEBUG)\b"
     r"|(?:time=\S+ )?level=(?:INFO|DEBUG)\b"  # ollama
 )
+_RUBBISH = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+"""Runs of zeros are left by a crash and are no sign of anything."""
+_SAMPLE = 2**16
+MOST_RUBBISH = 0.03
+LEAST_BINARY = 1000
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 
 def decode_log(raw: bytes) -> str:
     """Text of a log in whatever encoding: UTF-8, UTF-16 by its mark or its zeros, else GB 18030.
 
-    Never fails: what cannot be read becomes a replacement character.
+    Never fails: what cannot be read becomes a replacement character. Of a file that is hardly text
+    only the lines that are stay, so that no word stands in it by chance.
     """
+    text = _decoded(raw)
+    if len(text) < LEAST_BINARY or not _is_rubbish(text[:_SAMPLE] + text[-_SAMPLE:]):
+        return text
+    return "\n".join(line for line in _BREAK.split(text) if not _is_rubbish(line))
+
+
+def _is_rubbish(text: str) -> bool:
+    return len(_RUBBISH.findall(text)) > MOST_RUBBISH * len(text)
+
+
+def _decoded(raw: bytes) -> str:
     half = MOST_CHARACTERS // 2
     if len(raw) > MOST_CHARACTERS:
         raw = raw[:half] + b"\n" + raw[-half:]
@@ -41,7 +58,8 @@ def decode_log(raw: bytes) -> str:
     if raw.startswith(b"\xef\xbb\xbf"):
         raw = raw[3:]
     sample = raw[:4096]
-    if len(sample) > 16 and sample[1::2].count(0) > len(sample) // 3:
+    pairs = zip(sample[::2], sample[1::2], strict=False)  # a run of zeros is a torn file
+    if len(sample) > 16 and sum(low != 0 and high == 0 for low, high in pairs) > len(sample) // 3:
         return raw.decode("utf-16-le", "replace")
     try:
         return raw.decode("utf-8")
