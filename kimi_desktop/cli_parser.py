@@ -185,7 +185,7 @@ def _port(text: str) -> int:
 
 
 BENCH_VARIABLES = ("threads", "ubatch", "cache", "experts", "layers", "context")
-DEFAULT_USERS = ("1", "2", "4", "8")
+DEFAULT_USERS = ("1", "2", "4", "8", "16", "32")
 MOST_USERS = 64
 
 

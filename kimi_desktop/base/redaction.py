@@ -1,4 +1,9 @@
-"""Removes what is private from text that leaves the computer. Pure but for the user's own names."""
+"""Removes what is private from text that leaves the computer. Pure but for the user's own names.
+
+The text comes from programs of others: command lines, environments, dictionaries of Python and
+JSON, headers, paths of three systems. A word too many removed costs a hint; a key that stays costs
+the key.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,63 @@ import getpass
 import re
 from pathlib import Path
 
-_NAMED = (
-    re.compile(r"(?i)((?:authorization[=: ]+(?:bearer\s+)?)|bearer\s+|api[-_ ]?key[=: ]+)\S+"),
-    re.compile(r"(?i)((?:token|passw(?:or)?d|secret)[=:]\s*)\S+"),
-    re.compile(
-        r"(?i)((?:x-amz-signature|signature|x-amz-credential|key-pair-id|policy)=)[^&\s\"']+"
-    ),
+REMOVED = "<removed>"
+_SECRET_NAME = (
+    r"(?:(?:api[-_ ]?key|access[-_]?key|secret[-_]?key|private[-_]?key|secret"
+    r"|(?<!eos_)(?<!bos_)(?<!pad_)(?<!unk_)(?<!sep_)(?<!eot_)(?<!eom_)(?<!mask_)token"
+    r"|passw(?:or)?d|passphrase|credentials?|cookie|authorization|signature|key-pair-id"
+    r"|(?<=[?&])policy|session[-_]?id)(?:s|[-_]?\d+)?(?!\w))"
 )
-_BARE = (
-    re.compile(r"\b(hf_|sk-|kimi-|ms-|ghp_|github_pat_)[A-Za-z0-9_-]{8,}"),
-    re.compile(r"\b[0-9a-fA-F]{32,}\b"),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+_QUOTED = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+_VALUE = rf"(?:\[[^\]\n]*\]|{_QUOTED}|[^\s,;&\"'\])}}]+)"
+_GAP = r"(?:[\"']?\]?\s*(?:=>|[=:])\s*(?:\n\s*)?|[\"']\s*,\s*)"
+"""Between a name and its value: ``=``, ``:``, the end of a quoted key, or the next of a list."""
+_HARMLESS = re.compile(
+    r"(?i)(?:none|null|true|false|auto|\d{1,9}(?:\.\d+)?(?:[kmg]i?b?)?|<\w+>|\*+|unset|n/?a|[\"']{2})"
 )
-_HOMES = re.compile(r"(/home/|/Users/|[A-Za-z]:\\+Users\\+)[^/\\\s\"']+")
+"""Counts of tokens, and settings that are not set."""
+_SCHEME = re.compile(rf"(?i)\b(bearer|basic|digest|negotiate)\s+(?!realm){_VALUE}")
+_NAMED = re.compile(rf"(?i)({_SECRET_NAME}{_GAP})({_VALUE})")
+_FLAG = re.compile(rf"(?i)(--?[\w-]{{0,40}}?{_SECRET_NAME}\s+)(?!-)({_VALUE})")
+_SPOKEN = re.compile(rf"(?i)({_SECRET_NAME} )({_QUOTED}|(?=[\w-]*\d)[A-Za-z0-9_-]{{16,}})")
+_PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.DOTALL)
+_LOGIN = re.compile(r"(\w+://)[^/@\s:]+(?::[^/@\s]*)?@")
+_BARE = re.compile(
+    r"\b(?:(?:hf_|sk-|kd-|kimi-|ms-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|npm_)[A-Za-z0-9_-]{8,}"
+    r"|A(?:KIA|SIA)[A-Z0-9]{12,}"
+    r"|[0-9a-fA-F]{32,}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)"
+)
+_PROMPT = re.compile(rf"(?i)(\bprompt[\"']?\s*[=:]\s*)({_QUOTED})")
+"""What vLLM prints of a request when it is told to."""
+_GPU = re.compile(r"\b((?:GPU|MIG)-)[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
+_MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_MAC = re.compile(r"\b[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}\b")
+_IPV4 = re.compile(r"(?<![\w.])(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d\.)(?!\.\d)\b")
+_IPV6 = re.compile(
+    r"(?<![\w:])(?=(?:[0-9a-fA-F]*:){3})(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}(?![\w:])"
+)
+_HOME_ROOTS = (
+    r"/home/|/Users/|/var/home/|/media/|/run/media/|/mnt/[a-z]/Users/"
+    r"|[A-Za-z]:[\\/]+Users[\\/]+|\\\\+[\w.-]+\\+Users\\+"
+)
+_FOLDERS = re.compile(rf"({_HOME_ROOTS})([^/\\\s\"']+(?: [^/\\\s\"'=:,]+)*)(?=[/\\])")
+"""With blanks in the name, where a separator follows."""
+_HOMES = re.compile(rf"({_HOME_ROOTS})(?!<user>)[^/\\\s\"']+")
+_DOMAIN = re.compile(r"\b((?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]+)\\[\w.-]+")
+_HOST = re.compile(r"\b(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{5,}\b")
+_NAMES = re.compile(
+    r"\b((?:USER(?:NAME)?|LOGNAME|HOSTNAME|COMPUTERNAME|USERDOMAIN)\s*[=:]\s*)[^\s,;\"']+"
+)
+_HOST_WORD = re.compile(r"(?i)\b(host(?:name)?(?:\s+is)?\s+)(?=[\w-]*[a-z])[\w]+(?:-[\w]+)+")
+_VERSIONS = ("version", "build", "driver", "cuda", "cudnn", "rocm", "==")
+LEAST_NETWORK, LARGEST_BYTE = 10, 255
 _SHARED_NAMES = frozenset({"root", "user", "admin", "ubuntu"})
 """Names that say nothing about a person and are words of many a log."""
 
 
 def redact(text: str, *, home: str | None = None, user: str | None = None) -> str:
-    """``text`` without keys, tokens, signatures, home folders and the user's name.
+    """``text`` without keys, tokens, signatures, addresses, home folders and people's names.
 
     Args:
         text: what shall leave the computer.
@@ -35,14 +78,48 @@ def redact(text: str, *, home: str | None = None, user: str | None = None) -> st
     user = _user_name() if user is None else user
     if len(home) > 1:
         text = text.replace(home, "~")
+    text = _FOLDERS.sub(r"\1<user>", text)
     text = _HOMES.sub(r"\1<user>", text)
     if len(user) > 2 and user.lower() not in _SHARED_NAMES:
         text = re.sub(rf"\b{re.escape(user)}\b", "<user>", text)
-    for pattern in _NAMED:
-        text = pattern.sub(r"\1<removed>", text)
-    for pattern in _BARE:
-        text = pattern.sub("<removed>", text)
-    return text
+    text = _without_secrets(text)
+    text = _DOMAIN.sub(r"\1\\<user>", text)
+    for pattern, instead in (
+        (_HOST, "<host>"),
+        (_MAIL, "<address>"),
+        (_MAC, "<address>"),
+        (_IPV6, "<address>"),
+    ):
+        text = pattern.sub(instead, text)
+    text = _IPV4.sub(_address, text)
+    text = _NAMES.sub(rf"\1{REMOVED}", text)
+    return _HOST_WORD.sub(r"\1<host>", text)
+
+
+def _without_secrets(text: str) -> str:
+    text = _PEM.sub(REMOVED, text)
+    text = _LOGIN.sub(rf"\1{REMOVED}@", text)
+    text = _SCHEME.sub(rf"\1 {REMOVED}", text)
+    for pattern in (_NAMED, _FLAG, _SPOKEN):
+        text = pattern.sub(_unless_harmless, text)
+    text = _PROMPT.sub(rf"\1{REMOVED}", text)
+    text = _GPU.sub(rf"\1{REMOVED}", text)
+    return _BARE.sub(REMOVED, text)
+
+
+def _unless_harmless(match: re.Match[str]) -> str:
+    value = match[2].strip("\"'")
+    if not value or _HARMLESS.fullmatch(value) or value.lower() in {"bearer", "basic", "digest"}:
+        return match[0]
+    return match[1] + REMOVED
+
+
+def _address(match: re.Match[str]) -> str:
+    """Four numbers are an address when each fits a byte, and no word calls them a version."""
+    parts = [int(part) for part in match[0].split(".")]
+    before = match.string[max(match.start() - 12, 0) : match.start()].lower()
+    is_version = any(word in before for word in _VERSIONS) or parts[0] < LEAST_NETWORK
+    return match[0] if is_version or max(parts) > LARGEST_BYTE else "<address>"
 
 
 def _user_name() -> str:
