@@ -27,8 +27,15 @@ def check_inside(folder: Path, targets: Iterable[str]) -> None:
             if place in seen or not place.is_relative_to(folder) or place == folder:
                 continue
             seen.add(place)
-            if place.is_symlink() and not place.resolve().is_relative_to(home):
+            if _is_link(place) and not place.resolve().is_relative_to(home):
                 if place == folder / target and not place.is_dir():
                     continue  # a file that is a link is replaced, never written through
                 params = {"path": str(place), "place": str(place.resolve())}
                 raise DownloadError(ErrorCode.DOWNLOAD_LEADS_OUT, params)
+
+
+def _is_link(place: Path) -> bool:
+    try:
+        return place.is_symlink()
+    except OSError:  # a name that is too long is told where it is written
+        return False

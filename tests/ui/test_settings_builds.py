@@ -96,7 +96,7 @@ def test_a_build_that_is_installed_says_so(qtbot, page, services, bridge):
     ("error", "words"),
     [
         (DownloadError(ErrorCode.DOWNLOAD_OFFLINE, {"host": "github.com"}), "cannot be reached"),
-        (DownloadError(ErrorCode.HUB_BUSY, {"host": "github.com", "wait_s": 60}), "60 s"),
+        (DownloadError(ErrorCode.HUB_BUSY, {"host": "github.com", "wait_s": 60}), "1 min"),
         (
             DownloadError(
                 ErrorCode.BUILD_NONE_HERE, {"host": "github.com", "system": "linux riscv"}
