@@ -24,6 +24,7 @@ MAX_HEADER_BYTES = 16 * 2**10
 MAX_CONNECTIONS = 64
 MAX_PIPELINED_BYTES = 64 * 2**10
 READ_BYTES = 64 * 2**10
+LINGER_S, LINGER_BYTES = 2.0, 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +164,23 @@ class _Connection:
             body = await self._read_body()
         except RefusedError as error:  # the rest of the body is not worth reading
             await self._send(_refusal(error), close=True)
+            await self._linger()
             return
         except TimeoutError:
             await self.refuse(408, "The body took too long to arrive.")
             return
         await self._while_connected(self._answer(head, body))
+
+    async def _linger(self) -> None:
+        """Let the client read a refusal (RFC 9112, 9.6).
+
+        Bytes of its body that meet a closed socket reset the connection, and the answer is lost.
+        """
+        left = LINGER_BYTES
+        with contextlib.suppress(TimeoutError, OSError):
+            async with asyncio.timeout(LINGER_S):
+                while left > 0 and (data := await self._reader.read(READ_BYTES)):
+                    left -= len(data)
 
     async def _answer(self, head: Head, body: bytes) -> None:
         try:

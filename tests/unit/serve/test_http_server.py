@@ -201,6 +201,23 @@ def test_a_refused_head_is_answered_before_the_body_is_read() -> None:
     run(go())
 
 
+def test_a_body_on_its_way_does_not_cost_the_refusal() -> None:
+    """It meets a socket that still listens: no reset that takes the answer with it."""
+
+    async def test() -> None:
+        async with served(Echo()) as connect:
+            client = await connect()
+            await client.send(b"POST /closed HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+            status, _, _ = await client.answer()
+            assert status == 403
+            for part in (b"some ", b"body"):  # a reset would meet the second
+                await client.send(part)
+                await asyncio.sleep(0.1)
+            assert client.reader.exception() is None
+
+    run(test())
+
+
 @pytest.mark.parametrize(("path", "expected"), [("/refused", 429), ("/bug", 500)])
 def test_errors_keep_the_connection(
     path: str, expected: int, caplog: pytest.LogCaptureFixture
