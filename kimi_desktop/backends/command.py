@@ -39,6 +39,16 @@ FORBIDDEN = frozenset(
     }
 )  # fmt: skip
 """Extra flags that would open the engine to others, give the model tools, or log prompts."""
+NEVER_TYPED = FORBIDDEN | {
+    "--api-prefix", "--docker-repo", "--hf-file", "--hf-file-v", "--hf-repo",
+    "--hf-repo-draft", "--hf-repo-v", "--hf-token", "--log-file", "--mmproj-url", "--model-url",
+    "--models-dir", "--models-preset", "--rpc", "-dr", "-hf", "-hfd", "-hff", "-hffv", "-hfr",
+    "-hfrd", "-hfrv", "-hft", "-hfv", "-mmu", "-mu",
+}  # fmt: skip
+"""And of those that are typed: what fetches files that nobody proved or writes outside the log.
+
+A plan may name workers of other machines, whose addresses were looked at; typed ones were not.
+"""
 
 _REMOVED = "the argument has been removed"
 """What llama.cpp's help says of flags that only tell what took their place."""
@@ -171,7 +181,8 @@ def build_command(
     line.want(("--cors-origins",), CLOSED_ORIGIN)
     line.want(("--cache-ram",), str(PROMPT_CACHE_MIB))
     line.want(("-lv", "--verbosity", "--log-verbosity"), str(LOG_VERBOSITY))
-    line.add_extra((*settings.extra, *_typed(settings, strict=listening is not None)))
+    line.add_extra(settings.extra, FORBIDDEN)
+    line.add_extra(_typed(settings, strict=listening is not None), NEVER_TYPED)
     return (*build.program, *line.words)
 
 
@@ -295,8 +306,8 @@ class _Line:
         if said.needed:
             self.words += first
 
-    def add_extra(self, words: Sequence[str]) -> None:
-        """What the user added by hand.
+    def add_extra(self, words: Sequence[str], forbidden: frozenset[str]) -> None:
+        """What a plan or the user added.
 
         Raises:
             BackendError: ENGINE_FLAG_UNKNOWN, _FORBIDDEN or _CONFLICT.
@@ -305,7 +316,7 @@ class _Line:
             name = word.partition("=")[0]
             if re.fullmatch(r"-{1,2}[A-Za-z][\w-]*", name) is None:
                 continue  # a value
-            if name in FORBIDDEN:
+            if name in forbidden:
                 raise BackendError(ErrorCode.ENGINE_FLAG_FORBIDDEN, {"flag": name})
             if name not in self.build.flags:
                 params: dict[str, Param] = {"flag": name, "engine": self.build.name}

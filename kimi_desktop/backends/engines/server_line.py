@@ -9,6 +9,20 @@ from kimi_desktop.backends.command import EngineBuild
 from kimi_desktop.backends.engines.argparse_help import choices_of
 from kimi_desktop.base.errors import BackendError, ErrorCode
 
+ALIASES = {
+    "-tp": "--tensor-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-dcp": "--decode-context-parallel-size",
+    "-ep": "--enable-expert-parallel",
+    "-q": "--quantization",
+    "-n": "--nnodes",
+    "-r": "--node-rank",
+    "--tp": "--tp-size",
+    "--pp": "--pp-size",
+    "--dp": "--dp-size",
+}
+"""Short names of what the app says itself."""
 _IS_FLAG = re.compile(r"-{1,2}[A-Za-z][\w-]*")
 
 
@@ -71,11 +85,15 @@ class ServerLine:
         """
         for word in words if self._strict else ():
             name = word.partition("=")[0]
-            plain = _base(name)
-            if _IS_FLAG.fullmatch(name) and (
-                plain in forbidden or name in forbidden or name not in self._build.flags
-            ):
+            whole = name.partition(".")[0]  # --config.key sets a part of what --config is
+            if _IS_FLAG.fullmatch(whole) is None:
+                continue  # a value
+            plain = _base(whole)
+            if plain in forbidden or whole in forbidden or whole not in self._build.flags:
                 raise bad_argument(name)
+            said = {_base(flag) for flag, _ in grouped(self.words)}
+            if plain in said or ALIASES.get(plain, plain) in said:
+                raise BackendError(ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": name, "other": plain})
         self.words += words
 
     def _known(self, flag: str) -> str | None:

@@ -54,6 +54,10 @@ FORBIDDEN = frozenset(
         "--io-processor-plugin", "--kv-transfer-config", "--logits-processors", "--middleware",
         "--port", "--profiler-config", "--reasoning-parser-plugin", "--root-path",
         "--tool-parser-plugin", "--tool-server", "--trust-remote-code", "--uds",
+        "--data-parallel-address", "--data-parallel-rpc-port", "--ec-transfer-config", "--hf-token",
+        "--kv-events-config", "--master-addr", "--master-port", "--model", "--nnodes",
+        "--node-rank", "--otlp-traces-endpoint", "--scheduler-cls", "--trust-request-chat-template",
+        "--worker-cls", "--worker-extension-cls", "-n", "-r",
     }
 )  # fmt: skip
 """Extra flags that would open the engine to others, log prompts, or run code of others."""

@@ -10,6 +10,7 @@ import pytest
 from kimi_desktop.backends import embedded_flags
 from kimi_desktop.backends.command import (
     FORBIDDEN,
+    NEVER_TYPED,
     EngineBuild,
     Listening,
     build_command,
@@ -264,6 +265,16 @@ def test_showing_a_command_refuses_nothing() -> None:
 
 def test_threads_come_from_the_machine_when_the_settings_name_none() -> None:
     assert value(words(LoadSettings(Path("m")), build()), "-t") == "8"
+
+
+@pytest.mark.parametrize("flag", sorted(NEVER_TYPED - FORBIDDEN))
+def test_what_a_plan_may_say_and_a_person_may_not_type(flag: str) -> None:
+    everything = build(HELP + "".join(f"{name} X  x\n" for name in NEVER_TYPED))
+    typed = LoadSettings(Path("m"), options=EngineOptions(extra=f"{flag} x"))
+    with pytest.raises(BackendError) as caught:
+        words(typed, everything)
+    assert caught.value.code is ErrorCode.ENGINE_FLAG_FORBIDDEN
+    assert flag in words(LoadSettings(Path("m"), extra=(flag, "x")), everything)
 
 
 @pytest.mark.parametrize("flag", sorted(FORBIDDEN))

@@ -118,13 +118,28 @@ def test_for_showing_there_is_no_address_and_nothing_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "extra", [*sorted(FORBIDDEN), "--no-enable-log-requests", "--swap-space", "--api_key=x"]
+    "extra",
+    [
+        *sorted(FORBIDDEN),
+        "--no-enable-log-requests",
+        "--swap-space",
+        "--api_key=x",
+        "--kv-transfer-config.kv_connector",
+        "--profiler_config.profiler=torch",
+    ],
 )
 def test_flags_that_open_doors_or_are_unknown_are_refused(extra: str) -> None:
     with pytest.raises(BackendError) as failed:
         words(dataclasses.replace(KIMI, extra=(extra,)))
     assert failed.value.code is ErrorCode.ENGINE_BAD_ARGUMENT
     assert failed.value.params["detail"] == extra.partition("=")[0]
+
+
+@pytest.mark.parametrize("extra", ["--max-model-len=9", "--max-model-len"])
+def test_what_the_app_says_itself_is_not_said_twice(extra: str) -> None:
+    with pytest.raises(BackendError) as failed:
+        words(dataclasses.replace(KIMI, extra=(extra,)))
+    assert failed.value.code is ErrorCode.ENGINE_FLAG_CONFLICT
 
 
 def test_flags_of_the_user_that_the_build_knows_go_last() -> None:
