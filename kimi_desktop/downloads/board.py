@@ -6,7 +6,10 @@ it. Whoever changes something that another thread may wait for notifies it.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import shutil
 import threading
 import urllib.parse
 from collections.abc import Callable, Mapping
@@ -197,6 +200,17 @@ class Board:
             self.stopped.set()
             self.changed.notify_all()
 
+    def look_at_space(self) -> None:
+        """End in order when the rest cannot fit, before a write fails."""
+        with self.changed:
+            needed = sum(file.unreserved_bytes for file in self.files)
+            if self.stopped.is_set() or free_bytes(self.folder) >= needed:
+                return
+            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.failure = disk_error(full, self.folder, needed)
+            self.stopped.set()
+            self.changed.notify_all()
+
     def _check_of(self, file: FileWork, target: Path) -> FileProof:
         return FileProof(target, file.job, self.options.piece_bytes)
 
@@ -234,6 +248,11 @@ class Board:
 def _host_of(job: FileJob) -> str:
     """Who described a file."""
     return urllib.parse.urlsplit(job.sources[0].endpoint).netloc if job.sources else ""
+
+
+def free_bytes(folder: Path) -> int:
+    """Of the folder's volume."""
+    return shutil.disk_usage(folder).free
 
 
 def _stays_inside(target: str) -> bool:

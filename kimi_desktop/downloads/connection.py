@@ -120,6 +120,10 @@ class Connection(threading.Thread):
             self.work = None
             self._master.ended(self, work, trouble)
 
+    def leads_to(self, source: Source) -> str | None:
+        """See ``Line.leads_to``; on the connection's own thread."""
+        return self.line.leads_to(file_url(source))
+
     def sample(self) -> None:
         """Take the speed of the last second; by the watching thread."""
         count = self.received_bytes - self._sampled_bytes

@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+BLOCK_BYTES = 512
+"""What ``st_blocks`` counts, whatever the file system has."""
 RENAME_ATTEMPTS = 10
 RENAME_PAUSE_S = 0.5
 """Virus scanners hold new files for seconds (Windows)."""
@@ -97,6 +99,13 @@ def reserve(descriptor: int, size_bytes: int) -> None:
             raise OSError(code, os.strerror(code))
     if os.fstat(descriptor).st_size < size_bytes:
         cut_file(descriptor, size_bytes)
+
+
+def taken_bytes(descriptor: int) -> int:
+    """The space that a file has on its disk."""
+    status = os.fstat(descriptor)
+    blocks = getattr(status, "st_blocks", None)
+    return status.st_size if blocks is None else int(blocks) * BLOCK_BYTES
 
 
 def _linux_fallocate(descriptor: int, size_bytes: int) -> int:

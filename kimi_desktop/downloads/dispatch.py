@@ -41,7 +41,7 @@ class Dispatch:
             OSError: a partial file cannot be made.
         """
         for file in self._in_order(connection):
-            choice = self._choice_for(file)
+            choice = self._choice_for(file, connection)
             if choice is None or choice.wait_s > 0:
                 continue
             if choice.whole_only and file.connections:
@@ -49,7 +49,19 @@ class Dispatch:
             leases = self._take(file, choice, connection, n_connections)
             if leases:
                 return self._work(file, choice, leases)
-        return self._help()
+        return self._help(connection)
+
+    def goes_on_alone(self, connection: Connection) -> bool:
+        """Others must wait until they may ask the hub; this connection need not ask it."""
+        sources = self._board.sources
+        for file in self._board.files:
+            if file.is_over or not file.free_bytes:
+                continue
+            usual = sources.choose(file.job, file.avoid)
+            own = sources.choose(file.job, file.avoid, connection.leads_to)
+            if usual and own and usual.wait_s > 0 and own.wait_s <= 0:
+                return True
+        return False
 
     def _take(
         self, file: FileWork, choice: Choice, connection: Connection, n_connections: int
@@ -72,13 +84,13 @@ class Dispatch:
 
         return sorted((f for f in self._board.files if not f.is_over and f.free_bytes), key=rank)
 
-    def _choice_for(self, file: FileWork) -> Choice | None:
-        choice = self._board.sources.choose(file.job, file.avoid)
+    def _choice_for(self, file: FileWork, connection: Connection) -> Choice | None:
+        choice = self._board.sources.choose(file.job, file.avoid, connection.leads_to)
         if choice is None and not file.connections:
             self._board.give_up(file, self._board.sources.error_of(file.job))
         return choice
 
-    def _help(self) -> Work | None:
+    def _help(self, connection: Connection) -> Work | None:
         """Take over half of what another connection will be at for long."""
         now = time.monotonic()
         slowest: tuple[float, FileWork, Lease] | None = None
@@ -93,7 +105,7 @@ class Dispatch:
         if slowest is None:
             return None
         _, file, lease = slowest
-        choice = self._choice_for(file)
+        choice = self._choice_for(file, connection)
         if choice is None or choice.wait_s > 0 or choice.whole_only or file.part is None:
             return None
         floor = min(SPLIT_FLOOR_BYTES, file.part.piece_bytes // 4)

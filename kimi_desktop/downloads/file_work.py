@@ -67,6 +67,21 @@ class FileWork:
         return self.part.coverage.written_bytes if self.part else 0
 
     @property
+    def durable_bytes(self) -> int:
+        """Of them, those that another run would find, whatever happens now."""
+        if self.part is None or self.is_over or self.repair.rounds:
+            return self.written_bytes
+        return self.part.durable_bytes
+
+    @property
+    def unreserved_bytes(self) -> int:
+        """Of space that it still needs."""
+        if self.state is FileState.PENDING:
+            return self.job.size_bytes
+        is_open = self.state is FileState.ACTIVE and self.part is not None
+        return self.part.unreserved_bytes if is_open and self.part else 0
+
+    @property
     def hashed_bytes(self) -> int:
         """Bytes whose hash has been taken."""
         if self.state is FileState.DONE:

@@ -24,7 +24,8 @@ from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
 from kimi_desktop.downloads.reusing import take
 
 WAIT_S = 0.25
-SYNC_S = 5.0
+SYNC_S = 2.0
+"""What counts as progress is on the disk; a bar that moves in longer steps looks stuck."""
 SYNC_BYTES = 64 * MIB
 """Per connection: what a power loss may cost."""
 MAX_HASHERS = 4

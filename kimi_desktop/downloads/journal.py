@@ -35,7 +35,7 @@ _NO_HASH = bytes(32)
 class _Kind(IntEnum):
     PIECE = 1
     PART = 2
-    """The first ``length`` bytes of a piece, written when the transfer was stopped in peace."""
+    """The first ``length`` bytes of a piece, as far as they were at some moment."""
     VOID = 3
     """The piece turned out wrong."""
     SYNCED = 4
@@ -154,7 +154,7 @@ class PieceJournal:
         self._append(_Kind.PIECE, piece, 0, sha256)
 
     def note_part(self, piece: int, length: int, sha256: bytes) -> None:
-        """The beginning of a piece was written; no more will come in this run."""
+        """The beginning of a piece was written."""
         self._append(_Kind.PART, piece, length, sha256)
 
     def void(self, piece: int) -> None:

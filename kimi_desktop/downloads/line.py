@@ -185,6 +185,14 @@ class Line:
         self.forget(url)
         return self._follow(url, start, end, token)
 
+    def leads_to(self, url: str) -> str | None:
+        """The origin that would be asked now, over a connection that is kept; None = by the hub."""
+        signed = self._signed.get(url)
+        if signed is None or signed.good_until <= time.monotonic():
+            return None
+        origin = origin_of(signed.url)
+        return origin if origin in self._links else None
+
     def forget(self, url: str) -> None:
         """Ask the hub again for where this address leads."""
         self._signed.pop(url, None)

@@ -89,6 +89,10 @@ class PartFile:
         self._lock = threading.Lock()
         self._lasting = threading.Lock()
         self._synced_records = 0
+        self._noted: dict[int, int] = {}
+        """Piece -> how many of its first bytes the journal has ..."""
+        self._durable: dict[int, int] = {}
+        """... and had when the data was last brought to the disk."""
         self.unsynced_bytes = 0
         """Written since the last ``sync``."""
         self._digests: dict[int, _PieceDigest] = {}
@@ -102,6 +106,8 @@ class PartFile:
         self.resumed.update(known)
         for piece, (length, digest) in self._journal.account.parts.items():
             self._take_up_part(piece, length, digest)
+        self._noted |= {piece: self.coverage.piece_length(piece) for piece in known}
+        self._durable = dict(self._noted)
         disk.reserve(self._data.descriptor, self.job.size_bytes)
         self._inode = os.fstat(self._data.descriptor).st_ino
 
@@ -131,6 +137,7 @@ class PartFile:
         if state.digest() == digest:
             self.coverage.keep_part(piece, length)
             self._digests[piece] = _PieceDigest(start + length, state)
+            self._noted[piece] = length
 
     @property
     def prefix_pieces(self) -> int:
@@ -149,6 +156,19 @@ class PartFile:
         """See ``Coverage.complete``."""
         with self._lock:
             return self.coverage.complete
+
+    @property
+    def durable_bytes(self) -> int:
+        """What another run would find, also after a power loss."""
+        with self._lock:
+            return sum(self._durable.values())
+
+    @property
+    def unreserved_bytes(self) -> int:
+        """Of space that it still needs, where it could not be reserved."""
+        if self.closed:
+            return 0
+        return max(self.job.size_bytes - disk.taken_bytes(self._data.descriptor), 0)
 
     # leases, for the connections
 
@@ -202,6 +222,8 @@ class PartFile:
             self.hashes.pop(piece, None)
             self.resumed.discard(piece)
             self._digests.pop(piece, None)
+            self._noted.pop(piece, None)
+            self._durable.pop(piece, None)
         self._journal.void(piece)
 
     # reading
@@ -258,7 +280,7 @@ class PartFile:
             raise PartGoneError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
 
     def close(self) -> None:
-        """Write down the unfinished pieces, bring all to the disk, and leave it for the next run.
+        """Bring all to the disk, the unfinished pieces, too, and leave it for the next run.
 
         A file of which nothing came is removed, with the space that was reserved for it.
 
@@ -267,11 +289,6 @@ class PartFile:
         """
         with self._lasting:
             try:
-                for piece, state in self._digests.items():
-                    start = piece * self.piece_bytes
-                    if not self.coverage.is_done(piece) and state.offset > start:
-                        length = state.offset - start
-                        self._journal.note_part(piece, length, state.digest.digest())
                 self._sync()
             finally:
                 self._close()
@@ -315,13 +332,27 @@ class PartFile:
 
     def _sync(self) -> None:
         self.check()
-        records = self._journal.n_noted
         with self._lock:
+            self._note_beginnings()
+            records = self._journal.n_noted
+            noted = dict(self._noted)
             self.unsynced_bytes = 0
         disk.sync_data(self._data.descriptor)
         if records > self._synced_records:
             self._journal.mark_synced(records)
             self._synced_records = records
+        with self._lock:  # without what was lost meanwhile
+            self._durable = {p: n for p, n in noted.items() if p in self._noted}
+
+    def _note_beginnings(self) -> None:
+        """Write down how far the unfinished pieces are. Under the lock: their end comes after."""
+        for piece, state in self._digests.items():
+            length = state.offset - piece * self.piece_bytes
+            # A piece that has all its bytes is about to be noted as a whole.
+            is_open = not state.busy and not self.coverage.is_done(piece)
+            if is_open and length > self._noted.get(piece, 0):
+                self._journal.note_part(piece, length, state.digest.digest())
+                self._noted[piece] = length
 
     def _close(self) -> None:
         if not self.closed:
@@ -362,6 +393,8 @@ class PartFile:
         with self._lock:
             self.hashes[piece] = digest
         self._journal.note_piece(piece, digest)
+        with self._lock:
+            self._noted[piece] = self.coverage.piece_length(piece)
         self._on_piece()
 
 

@@ -6,8 +6,10 @@ thread of its own; the connections of the worker report and ask.
 
 from __future__ import annotations
 
+import random
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kimi_desktop.base.errors import DownloadError
@@ -15,6 +17,8 @@ from kimi_desktop.downloads.answers import Cure, TroubleError
 from kimi_desktop.downloads.pace import Clock, backoff_s
 from kimi_desktop.downloads.types import FileJob, Source
 
+JITTER_SHARE = 0.1
+MOST_JITTER_S = 15.0
 PROBE_S = 15.0
 """How often an unreachable hub is tried again."""
 MAX_WRONG = 2
@@ -26,8 +30,14 @@ MAX_RESOLVES = 3
 @dataclass(slots=True)
 class _Endpoint:
     failures: int = 0
-    paused_until: float = 0.0
+    paused_until: dict[str, float] = field(default_factory=dict)
+    """By the origin that wants to be left alone: the hub's, or that of its CDN; "" = all of it."""
     trouble: DownloadError | None = None
+
+    def pause_until(self, direct: str | None = None) -> float:
+        """For requests by way of the hub; with ``direct`` for those to that origin alone."""
+        origins = self.paused_until if direct is None else ("", direct)
+        return max((self.paused_until.get(origin, 0.0) for origin in origins), default=0.0)
 
 
 @dataclass(slots=True)
@@ -50,23 +60,36 @@ class Choice:
     """One stream from the first byte: the server knows no ranges."""
 
 
+def jitter_s(wait_s: float) -> float:
+    """On top of a pause that was asked for: not everybody is back in the same moment."""
+    return random.uniform(0.0, min(1.0 + wait_s * JITTER_SHARE, MOST_JITTER_S))
+
+
 @dataclass(slots=True)
 class SourceChoice:
     """The book of one transfer."""
 
     clock: Clock = time.monotonic
+    jitter: Callable[[float], float] = jitter_s
     preferred: str | None = None
     """The endpoint that the user chose."""
     _endpoints: dict[str, _Endpoint] = field(default_factory=dict)
     _files: dict[tuple[str, Source], _OfFile] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def choose(self, job: FileJob, avoid: frozenset[Source] = frozenset()) -> Choice | None:
+    def choose(
+        self,
+        job: FileJob,
+        avoid: frozenset[Source] = frozenset(),
+        direct: Callable[[Source], str | None] = lambda _source: None,
+    ) -> Choice | None:
         """The best source now; None when every one was given up.
 
         Args:
             job: the file.
             avoid: sources to take only if there is no other.
+            direct: the origin that a signed address leads to without asking the hub, if there is
+                one: the hub may want its rest meanwhile.
         """
         with self._lock:
             now = self.clock()
@@ -74,13 +97,14 @@ class SourceChoice:
             if not alive:
                 return None
 
+            def wait_s(source: Source) -> float:
+                return max(self._at(source).pause_until(direct(source)) - now, 0.0)
+
             def rank(source: Source) -> tuple[bool, float, bool]:
-                wait = max(self._at(source).paused_until - now, 0.0)
-                return source in avoid, wait, source.endpoint != self.preferred
+                return source in avoid, wait_s(source), source.endpoint != self.preferred
 
             best = min(alive, key=rank)  # the first of equals: the order of the job
-            wait = max(self._at(best).paused_until - now, 0.0)
-            return Choice(best, wait, self._of(job, best).whole_only)
+            return Choice(best, wait_s(best), self._of(job, best).whole_only)
 
     def error_of(self, job: FileJob) -> DownloadError | None:
         """Why a file cannot be had: what its preferred source said."""
@@ -99,7 +123,7 @@ class SourceChoice:
         """Seconds until one of the endpoints in trouble is asked again."""
         with self._lock:
             now = self.clock()
-            ends = [one.paused_until for one in self._endpoints.values() if one.trouble]
+            ends = [one.pause_until() for one in self._endpoints.values() if one.trouble]
             return max(min(ends, default=now) - now, 0.0)
 
     def note(self, job: FileJob, source: Source, trouble: TroubleError) -> None:
@@ -142,16 +166,20 @@ class SourceChoice:
     def _pause(self, endpoint: _Endpoint, trouble: TroubleError) -> None:
         now = self.clock()
         endpoint.trouble = trouble.error
+        origin = trouble.origin if "://" in trouble.origin else ""
+        before = endpoint.paused_until.get(origin, 0.0)
         if trouble.wait_s is not None:
-            endpoint.paused_until = max(endpoint.paused_until, now + trouble.wait_s)
+            if before < now + trouble.wait_s:
+                until = now + trouble.wait_s + self.jitter(trouble.wait_s)
+                endpoint.paused_until[origin] = until
             return
-        if now < endpoint.paused_until:  # several connections met the same trouble
+        if now < before:  # several connections met the same trouble
             return
         endpoint.failures += 1
         wait = backoff_s(endpoint.failures)
         if trouble.cure is Cure.OFFLINE:
             wait = min(wait, PROBE_S)
-        endpoint.paused_until = now + wait
+        endpoint.paused_until[origin] = now + wait
 
     def _at(self, source: Source) -> _Endpoint:
         return self._endpoints.setdefault(source.endpoint, _Endpoint())

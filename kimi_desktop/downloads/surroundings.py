@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kimi_desktop.downloads.digests import identity_of
+from kimi_desktop.downloads.disk import BLOCK_BYTES
 from kimi_desktop.downloads.jobs import Job
 from kimi_desktop.downloads.journal import is_journal_of
 from kimi_desktop.downloads.kept_hashes import read_hashes
@@ -21,7 +22,6 @@ from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from kimi_desktop.downloads.versions import contested, differs, is_same, others_of
 from kimi_desktop.machine.disks import nearest_existing
 
-_BLOCK_BYTES = 512
 _WAITING = (DownloadState.QUEUED, DownloadState.DOWNLOADING, DownloadState.VERIFYING)
 
 
@@ -112,6 +112,6 @@ def _taken_bytes(folder: Path, job: FileJob) -> int:
         if is_journal_of(journal, identity_of(job), job.size_bytes):
             status = data.lstat()
             blocks = getattr(status, "st_blocks", None)
-            taken = status.st_size if blocks is None else blocks * _BLOCK_BYTES
+            taken = status.st_size if blocks is None else blocks * BLOCK_BYTES
             return min(taken, job.size_bytes)
     return 0

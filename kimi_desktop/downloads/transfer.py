@@ -28,6 +28,7 @@ SLOW_AFTER_S = 30
 DEAD_SLOW_BYTES_PER_S = KIB
 DEAD_SLOW_AFTER_S = 60
 JOIN_S = 3.0
+SPACE_EVERY_S = 10.0
 
 
 class Transfer:
@@ -56,6 +57,7 @@ class Transfer:
         self._shown_bytes = 0
         self._alive_at = time.monotonic()
         self._alive_mark = 0
+        self._space_due_at = 0.0
 
     # what may be asked meanwhile, from any thread
 
@@ -153,6 +155,9 @@ class Transfer:
         if self.throttle.bytes_per_s is None:
             self._governor.observe(bytes_per_s)
         self._watch_speeds()
+        if time.monotonic() >= self._space_due_at:
+            self._space_due_at = time.monotonic() + SPACE_EVERY_S
+            self._board.look_at_space()
         mark = self._received_bytes + self._finisher.hashed_bytes
         if mark != self._alive_mark:
             self._alive_mark, self._alive_at = mark, time.monotonic()
@@ -188,8 +193,8 @@ class Transfer:
         board = self._board
         with board.changed:
             files = board.files
-            written = min(sum(file.written_bytes for file in files), board.total_bytes)
-            self._shown_bytes = max(self._shown_bytes, written)
+            durable = min(sum(file.durable_bytes for file in files), board.total_bytes)
+            self._shown_bytes = max(self._shown_bytes, durable)
             is_fetching = any(not file.is_over and not file.is_verifying for file in files)
             busy = sum(connection.work is not None for connection in self._connections)
             trouble = board.sources.trouble() if is_fetching and not busy else None
@@ -222,7 +227,7 @@ class Transfer:
         board = self._board
         with board.changed:
             while not self.stopped.is_set() and not board.all_over:
-                if connection.number < self._governor.target:
+                if self._may_work(connection):
                     try:
                         work = self._dispatch.pick(connection, self._governor.target)
                     except OSError as error:
@@ -232,6 +237,14 @@ class Transfer:
                         return work
                 board.changed.wait(TICK_S)
         return None
+
+    def _may_work(self, connection: Connection) -> bool:
+        """As many as the governor wants, the first of them first as long as they can."""
+        target = self._governor.target
+        if connection.number < target:
+            return True
+        busy = sum(other.work is not None for other in self._connections)
+        return busy < target and self._dispatch.goes_on_alone(connection)
 
     def wrote(self, connection: Connection, work: Work, count: int) -> None:
         """See ``Master``."""

@@ -14,6 +14,7 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads import child, service, watching
+from kimi_desktop.downloads.job_run import JobRun
 from kimi_desktop.downloads.jobs import JobStore
 from kimi_desktop.downloads.part_file import PARTIAL_FOLDER
 from kimi_desktop.downloads.queue_types import (
@@ -305,6 +306,14 @@ def test_after_sleep_the_connections_are_new(
 ) -> None:
     slept = iter([False, True])
     monkeypatch.setattr(watching.SleepWatch, "has_slept", lambda _self: next(slept, False))
+    sent: list[object] = []
+    send = JobRun.send
+
+    def listen(run: JobRun, **command: object) -> None:
+        sent.append(command["do"])
+        send(run, **command)
+
+    monkeypatch.setattr(JobRun, "send", listen)
     hub.faults.add("xet-bridge", Fault(stall_s=120.0, stall_after=1000))
     with Queue(tmp_path) as queue:
         key = queue.downloads.add(spec).result(WAIT_S).id
@@ -312,6 +321,7 @@ def test_after_sleep_the_connections_are_new(
             time.sleep(0.02)
         hub.faults.clear()
         queue.until_state(key, READY)
+    assert sent == ["wake"]  # not only the time-out of a silent line
 
 
 def test_a_drive_that_is_not_connected_is_waited_for(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,6 +35,59 @@ def test_a_file_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     part.forget_journal()
     assert (tmp_path / "sub" / "model.gguf").read_bytes() == content_of()
     assert not (tmp_path / PARTIAL_FOLDER).exists()
+
+
+def test_the_name_comes_after_the_data_and_both_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = open_part(tmp_path)
+    fill(part)
+    inode = part.path.stat().st_ino
+    calls: list[tuple[str, object]] = []
+
+    def seen(name: str, what: Callable[[Any], object]) -> None:
+        original = getattr(disk, name)
+
+        def call(*args: Any) -> None:
+            calls.append((name, what(args[-1])))
+            original(*args)
+
+        monkeypatch.setattr(disk, name, call)
+
+    seen("sync_data", lambda descriptor: os.fstat(descriptor).st_ino)
+    seen("replace", lambda target: target)
+    seen("sync_folder", lambda folder: folder)
+    target = part.finish()
+    assert calls == [("sync_data", inode), ("replace", target), ("sync_folder", target.parent)]
+
+
+def test_what_is_durable_is_what_another_run_finds(tmp_path: Path) -> None:
+    part = open_part(tmp_path)
+    fill(part, up_to=3 * PIECE + 700)
+    assert part.durable_bytes == 0  # the system may still have all of it in memory
+    part.sync()
+    assert part.durable_bytes == 3 * PIECE + 700
+    fill(part, up_to=5 * PIECE)
+    assert part.durable_bytes == 3 * PIECE + 700
+    part.lose(0)
+    assert part.durable_bytes == 2 * PIECE + 700
+    part._close()  # killed
+    again = open_part(tmp_path)
+    assert again.durable_bytes == again.coverage.written_bytes == 4 * PIECE
+    again.close()
+
+
+def test_the_beginning_of_a_piece_outlasts_a_kill_once_it_was_synced(tmp_path: Path) -> None:
+    part = open_part(tmp_path)
+    fill(part, up_to=PIECE + 700)
+    part.sync()
+    fill(part, up_to=PIECE + 900)
+    part._close()
+    again = open_part(tmp_path)
+    assert again.coverage.written_bytes == again.durable_bytes == PIECE + 700
+    fill(again)
+    assert again.path.read_bytes() == content_of()
+    again.close()
 
 
 def test_a_stop_in_peace_keeps_every_byte(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads.answers import Cure, TroubleError
 from kimi_desktop.downloads.source_choice import (
     MAX_RESOLVES,
     MAX_WRONG,
+    MOST_JITTER_S,
     PROBE_S,
     SourceChoice,
 )
@@ -26,9 +29,42 @@ class Clock:
         return self.now
 
 
-def trouble(cure: Cure, wait_s: float | None = None) -> TroubleError:
+def no_jitter(_wait_s: float) -> float:
+    return 0.0
+
+
+def trouble(cure: Cure, wait_s: float | None = None, origin: str = "") -> TroubleError:
     error = DownloadError(ErrorCode.DOWNLOAD_BROKEN, {"host": "x", "detail": cure.value})
-    return TroubleError(cure, error, wait_s=wait_s)
+    return TroubleError(cure, error, wait_s=wait_s, origin=origin)
+
+
+def waits_s(choice: SourceChoice, direct: str | None = None) -> float:
+    found = choice.choose(replace(JOB, sources=(ONE,)), direct=lambda _source: direct)
+    assert found is not None
+    return found.wait_s
+
+
+def test_the_pause_of_one_origin_is_none_of_the_others() -> None:
+    cdn, other = "https://cdn.example", "https://cdn2.example"
+    choice = SourceChoice(Clock(), jitter=no_jitter)
+    choice.note(JOB, ONE, trouble(Cure.WAIT, 300.0, ONE.endpoint))
+    assert (waits_s(choice), waits_s(choice, cdn)) == (300.0, 0.0)
+    choice.note(JOB, ONE, trouble(Cure.WAIT, 60.0, cdn))
+    assert (waits_s(choice), waits_s(choice, cdn), waits_s(choice, other)) == (300.0, 60.0, 0.0)
+    # Nobody knows whom a connection that broke off was with.
+    choice.note(JOB, ONE, trouble(Cure.WAIT, 400.0))
+    assert (waits_s(choice), waits_s(choice, cdn)) == (400.0, 400.0)
+
+
+def test_not_everybody_is_back_in_the_same_moment() -> None:
+    waits = set()
+    for _ in range(20):
+        choice = SourceChoice(Clock())
+        choice.note(JOB, ONE, trouble(Cure.WAIT, 300.0, ONE.endpoint))
+        waits.add(waits_s(choice))
+    assert len(waits) > 1
+    assert min(waits) >= 300.0
+    assert max(waits) <= 300.0 + MOST_JITTER_S
 
 
 def chosen(choice: SourceChoice, job: FileJob = JOB) -> Source:
@@ -39,7 +75,7 @@ def chosen(choice: SourceChoice, job: FileJob = JOB) -> Source:
 
 def test_the_first_until_it_is_in_trouble_and_the_first_again_after_it() -> None:
     clock = Clock()
-    choice = SourceChoice(clock)
+    choice = SourceChoice(clock, jitter=no_jitter)
     assert chosen(choice) == ONE
     choice.note(JOB, ONE, trouble(Cure.WAIT, 30.0))
     assert chosen(choice) == TWO
@@ -86,7 +122,7 @@ def test_bytes_make_refused_signatures_good_again() -> None:
 
 def test_many_connections_with_one_trouble_pause_once() -> None:
     clock = Clock()
-    choice = SourceChoice(clock)
+    choice = SourceChoice(clock, jitter=no_jitter)
     lone = FileJob("m.gguf", 10, "ab" * 32, None, (ONE,))
     for _ in range(8):
         choice.note(lone, ONE, trouble(Cure.RETRY))
@@ -97,7 +133,7 @@ def test_many_connections_with_one_trouble_pause_once() -> None:
 
 def test_an_unreachable_hub_is_looked_for_every_quarter_of_a_minute() -> None:
     clock = Clock()
-    choice = SourceChoice(clock)
+    choice = SourceChoice(clock, jitter=no_jitter)
     lone = FileJob("m.gguf", 10, "ab" * 32, None, (ONE,))
     for _ in range(30):
         choice.note(lone, ONE, trouble(Cure.OFFLINE))
@@ -112,7 +148,7 @@ def test_an_unreachable_hub_is_looked_for_every_quarter_of_a_minute() -> None:
 
 def test_progress_shortens_the_next_pause() -> None:
     clock = Clock()
-    choice = SourceChoice(clock)
+    choice = SourceChoice(clock, jitter=no_jitter)
     lone = FileJob("m.gguf", 10, "ab" * 32, None, (ONE,))
     for _ in range(12):
         choice.note(lone, ONE, trouble(Cure.RETRY))

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
-from kimi_desktop.downloads import connection, dispatch, finisher
+from kimi_desktop.downloads import board, connection, dispatch, finisher, transfer
 from kimi_desktop.downloads.board import Options
+from kimi_desktop.downloads.digests import identity_of
+from kimi_desktop.downloads.journal import replay
 from kimi_desktop.downloads.kept_hashes import HASHES_FILE, read_hashes
+from kimi_desktop.downloads.part_file import paths_of
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from tests.support.hub.content import HubFile
 from tests.support.hub.faults import Fault
 from tests.support.hub.repos import Account
 from tests.support.hub.server import LocalHub
-from tests.support.transfers import PIECE, Run, assert_whole, sent_bytes, spec_of
+from tests.support.transfers import PIECE, WAIT_S, Run, assert_whole, sent_bytes, spec_of
 
 SHARDS = [HubFile(f"model-{n:05}-of-00003.gguf", 9 * PIECE + n) for n in (1, 2, 3)]
 
@@ -29,6 +34,12 @@ def hub() -> Iterator[LocalHub]:
     files = [*SHARDS, HubFile("config.json", content=b"{}", lfs=False)]
     with LocalHub("org/model", files) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is on the disk: tests that wait for it need not wait long."""
+    monkeypatch.setattr(finisher, "SYNC_S", 0.1)
 
 
 def test_every_file_is_there_and_proven(hub: LocalHub, tmp_path: Path) -> None:
@@ -107,6 +118,104 @@ def test_progress_never_runs_backwards(hub: LocalHub, tmp_path: Path) -> None:
     run = Run(spec_of(hub, tmp_path)).now()
     done = [facts["done"] for facts in run.progress]
     assert done == sorted(done)
+    assert_whole(hub, tmp_path)
+
+
+def test_progress_stands_still_while_what_was_shown_is_lost(hub: LocalHub, tmp_path: Path) -> None:
+    spec = spec_of(hub, tmp_path, only=[SHARDS[0].path])
+    (job,) = spec.files
+    hub.speeds["cdn"] = 4.0 * PIECE
+    first = Run(spec).start()
+    (work,) = first.transfer._board.files
+    while work.part is None or not work.part.prefix_pieces:
+        time.sleep(0.02)
+    first.stop()
+    shown = first.progress[-1]["done"]
+    assert shown >= PIECE
+    with paths_of(tmp_path, job)[0].open("r+b") as file:  # a fault of the disk
+        file.write(bytes(100))
+    hub.speeds["cdn"] = 1.0  # nothing comes that would hide it
+    again = Run(spec).start()
+    (work,) = again.transfer._board.files
+    end = time.monotonic() + WAIT_S
+    while work.part is None or work.durable_bytes > shown - PIECE:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.6)  # it is told
+    hub.speeds.clear()
+    again.transfer.wake()
+    again.wait()
+    done = [facts["done"] for facts in again.progress]
+    assert done[0] == shown
+    assert done == sorted(done)
+    assert (tmp_path / job.target).read_bytes() == SHARDS[0].read(0, SHARDS[0].length)
+
+
+def test_progress_is_what_a_killed_run_leaves(hub: LocalHub, tmp_path: Path) -> None:
+    spec = spec_of(hub, tmp_path / "a")
+    hub.speeds["cdn"] = 2.0 * PIECE
+    run = Run(spec).start()
+    while not run.progress or run.progress[-1]["done"] < PIECE:
+        time.sleep(0.02)
+    shown = run.progress[-1]["done"]
+    shutil.copytree(tmp_path / "a", tmp_path / "b")  # as the disk is at this moment
+    run.stop()
+    hub.speeds.clear()
+    again = Run(replace(spec, folder=str(tmp_path / "b"))).now()
+    assert shown <= again.progress[0]["done"] < spec.total_bytes
+    assert_whole(hub, tmp_path / "b")
+
+
+@pytest.mark.parametrize(("after_s", "after_bytes"), [(0.1, 2**40), (1e9, 100)])
+def test_what_comes_is_brought_to_the_disk_meanwhile(
+    hub: LocalHub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    after_s: float,
+    after_bytes: int,
+) -> None:
+    monkeypatch.setattr(finisher, "SYNC_S", after_s)
+    monkeypatch.setattr(finisher, "SYNC_BYTES", after_bytes)
+    spec = spec_of(hub, tmp_path, only=[SHARDS[0].path])
+    (job,) = spec.files
+    hub.speeds["cdn"] = 4.0 * PIECE
+    run = Run(spec).start()
+    end = time.monotonic() + WAIT_S
+    durable: set[int] = set()
+    while not durable and time.monotonic() < end:
+        time.sleep(0.05)
+        journal = paths_of(tmp_path, job)[1]
+        if journal.exists():
+            content = journal.read_bytes()
+            account = replay(content, identity_of(job), job.size_bytes, PIECE)
+            durable = account.durable if account else set()
+    is_running = not run.transfer.complete
+    run.stop()
+    assert durable
+    assert is_running
+
+
+def test_a_disk_that_fills_up_ends_it_in_order(
+    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfer, "SPACE_EVERY_S", 0.1)
+    free = [10**12]
+    monkeypatch.setattr(
+        board.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(0, 0, free[0])
+    )
+    hub.speeds["cdn"] = 4.0 * PIECE
+    run = Run(spec_of(hub, tmp_path), Options(piece_bytes=PIECE, most_connections=1)).start()
+    while not hub.requests("cdn"):
+        time.sleep(0.02)
+    # Two files are not begun: one of them fits no more.
+    free[0] = 2 * SHARDS[1].length - 1
+    with pytest.raises(DownloadError) as caught:
+        run.wait()
+    assert caught.value.code is ErrorCode.DOWNLOAD_NO_SPACE
+    assert not run.transfer.complete
+    free[0] = 10**12
+    hub.speeds.clear()
+    Run(spec_of(hub, tmp_path)).now()
     assert_whole(hub, tmp_path)
 
 

@@ -346,6 +346,25 @@ def test_while_one_origin_wants_rest_another_is_asked(hub: LocalHub, tmp_path: P
     assert len(hub.requests("hub")) <= 4
 
 
+def test_while_the_hub_wants_rest_signed_addresses_go_on(
+    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "FIRST_CONNECTIONS", 2)
+    hub.speeds["cdn"] = 6.0 * PIECE
+    only = spec_of(hub, tmp_path, only=[MODEL.path])
+    running = Run(only, Options(piece_bytes=PIECE, most_connections=2)).start()
+    while len([r for r in hub.requests("cdn") if r.sent_bytes]) < 2:
+        time.sleep(0.02)
+    asked = len(hub.requests("hub"))
+    hub.faults.add(HUB, too_many_requests("resolvers", wait_s=3600))
+    hub.faults.add(CDN, Fault(cut_after=100, reset=True), requests=(1,))
+    hub.speeds.clear()
+    running.wait()
+    assert (tmp_path / MODEL.path).read_bytes() == MODEL.read(0, MODEL.length)
+    # The connection that broke asked once more, and then left the hub alone.
+    assert len(hub.requests("hub")) - asked == 1
+
+
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 520, 529])
 def test_trouble_of_the_server_passes(hub: LocalHub, tmp_path: Path, status: int) -> None:
     hub.faults.add(CDN, Fault(status=status), requests=(1, 2))
