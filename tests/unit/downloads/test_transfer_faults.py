@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
-from kimi_desktop.downloads import disk, line, pace, source_choice, transfer
+from kimi_desktop.downloads import disk, finisher, line, pace, source_choice, transfer
 from kimi_desktop.downloads.answers import Cure, Request, of_exception
 from kimi_desktop.downloads.board import Options
 from kimi_desktop.downloads.part_file import PARTIAL_FOLDER
@@ -40,6 +40,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between tries are not what these tests are about."""
     monkeypatch.setattr(pace, "FIRST_WAIT_S", 0.01)
     monkeypatch.setattr(pace, "MOST_WAIT_S", 0.1)
+    monkeypatch.setattr(finisher, "SYNC_S", 0.1)
 
 
 @pytest.fixture
@@ -455,7 +456,7 @@ def test_an_object_that_is_swapped_meanwhile(tmp_path: Path) -> None:
 def test_a_piece_that_the_disk_spoils_is_the_only_one_fetched_again(
     hub: LocalHub, tmp_path: Path
 ) -> None:
-    hub.speeds["cdn"] = 2_000_000.0
+    hub.speeds["cdn"] = 500_000.0
     running = run(hub, tmp_path, one=True).start()
     while not running.progress or running.progress[-1]["done"] < 3 * PIECE:
         time.sleep(0.01)
