@@ -166,6 +166,19 @@ def test_progress_is_what_a_killed_run_leaves(hub: LocalHub, tmp_path: Path) -> 
     assert_whole(hub, tmp_path / "b")
 
 
+def test_what_is_not_on_the_disk_yet_is_no_progress(
+    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finisher, "SYNC_S", 1e9)
+    hub.speeds["cdn"] = 2.0 * PIECE
+    run = Run(spec_of(hub, tmp_path, only=[SHARDS[0].path])).start()
+    while not any(facts["parts"][0][1] > 0.1 for facts in run.progress):
+        time.sleep(0.02)
+    assert {facts["done"] for facts in run.progress} == {0}
+    run.stop()
+    assert run.progress[-1]["done"] > 0.1 * SHARDS[0].length  # a stop brings all of it there
+
+
 @pytest.mark.parametrize(("after_s", "after_bytes"), [(0.1, 2**40), (1e9, 100)])
 def test_what_comes_is_brought_to_the_disk_meanwhile(
     hub: LocalHub,
