@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild, Listening, split_extra
 from kimi_desktop.backends.engines.interface import Heard, LoadReader, Proof, RunPlace, StopRules
+from kimi_desktop.backends.engines.python_engine import PythonEngine
 from kimi_desktop.backends.engines.python_probe import (
-    HelpMemory,
     Installed,
     ask_flags,
     find_installed,
@@ -52,22 +52,13 @@ _VERSION = re.compile(r"""^__version__ = ["']([^"']+)""", re.MULTILINE)
 _READY = "Application startup complete"
 
 
-class LlamaCppPython:
+class LlamaCppPython(PythonEngine):
     """See ``Engine``."""
 
     stopping = StopRules(GRACE_S)
     logs_to_stdout = False
     picks_port = False
     proof = Proof("GET", "/v1/models")
-
-    def __init__(self, memory: Path | None = None) -> None:
-        """``memory``: a folder for what its help said."""
-        self._memory = HelpMemory(memory)
-        self._known: dict[Path, EngineBuild] = {}
-
-    def known(self, program: Path) -> EngineBuild | None:
-        """What the last probe of it said; asks nothing."""
-        return self._known.get(program)
 
     async def probe(self, program: Path) -> EngineBuild:
         """Version, flags, and what it was built for. Some seconds the first time."""

@@ -25,8 +25,8 @@ from kimi_desktop.backends.engines.interface import (
     write_private,
 )
 from kimi_desktop.backends.engines.prometheus import highest, samples_of, total
+from kimi_desktop.backends.engines.python_engine import PythonEngine
 from kimi_desktop.backends.engines.python_probe import (
-    HelpMemory,
     Installed,
     ask_flags,
     find_installed,
@@ -88,22 +88,13 @@ name that its help has for them."""
 _CHILD_FAILED = "sigquit"
 
 
-class Sglang:
+class Sglang(PythonEngine):
     """See ``Engine``."""
 
     stopping = StopRules(GRACE_S, interrupts=True, clears_shared_memory=True)
     logs_to_stdout = True
     picks_port = False
     proof = Proof("GET", "/v1/models")
-
-    def __init__(self, memory: Path | None = None) -> None:
-        """``memory``: a folder for what its help said."""
-        self._memory = HelpMemory(memory)
-        self._known: dict[Path, EngineBuild] = {}
-
-    def known(self, program: Path) -> EngineBuild | None:
-        """What the last probe of it said; asks nothing."""
-        return self._known.get(program)
 
     async def probe(self, program: Path) -> EngineBuild:
         """Version and flags. Up to half a minute the first time, for its help.

@@ -13,8 +13,8 @@ from pathlib import Path
 from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.engines.interface import Heard, LoadReader, Proof, RunPlace, StopRules
 from kimi_desktop.backends.engines.prometheus import highest, samples_of, total
+from kimi_desktop.backends.engines.python_engine import PythonEngine
 from kimi_desktop.backends.engines.python_probe import (
-    HelpMemory,
     Installed,
     ask_flags,
     find_installed_since,
@@ -63,22 +63,13 @@ FORBIDDEN = frozenset(
 """Extra flags that would open the engine to others, log prompts, or run code of others."""
 
 
-class Vllm:
+class Vllm(PythonEngine):
     """See ``Engine``."""
 
     stopping = StopRules(GRACE_S, interrupts=True, clears_shared_memory=True)
     logs_to_stdout = True
     picks_port = False
     proof = Proof("GET", "/v1/models")
-
-    def __init__(self, memory: Path | None = None) -> None:
-        """``memory``: a folder for what its help said."""
-        self._memory = HelpMemory(memory)
-        self._known: dict[Path, EngineBuild] = {}
-
-    def known(self, program: Path) -> EngineBuild | None:
-        """What the last probe of it said; asks nothing."""
-        return self._known.get(program)
 
     async def installed(self, program: Path) -> Installed:
         """Which vLLM ``program`` points at. A tenth of a second.
