@@ -7,7 +7,6 @@ Every verb takes ``--json`` and ``--lang``. Exit codes: 0 done, 1 failed with a 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import LanguageChoice, Settings, SettingsStore
+from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.cli_parser import DEFAULT_USERS, Run, command_line
 from kimi_desktop.planner.plan_types import Profile
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.json:
             code = error.code.value if isinstance(error, KimiError) else ErrorCode.UNEXPECTED.value
             found = {"event": "failed", "error": code, "what": what, "next": then}
-            sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+            sys.stdout.write(json_text(found) + "\n")
         return 1
 
 
@@ -117,9 +117,9 @@ def _models(options: argparse.Namespace, paths: AppPaths, language: Language) ->
     folders = [paths.default_models_folder, *_added_folders(paths)]
     found = Library(kv_bytes_per_token).scan(folders)
     if options.json:
-        sys.stdout.write(json.dumps(describe(found), ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_text(describe(found), indent=1) + "\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in table(found, language))
+        sys.stdout.writelines(f"{printable(line)}\n" for line in table(found, language))
     return 0
 
 
@@ -145,9 +145,9 @@ def _diagnose(options: argparse.Namespace, paths: AppPaths, language: Language) 
     found = diagnose(evidence)
     if options.json:
         told = diagnosis_object(found, language)
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_text(told, indent=1) + "\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in diagnosis_lines(found, language))
+        sys.stdout.writelines(f"{printable(line)}\n" for line in diagnosis_lines(found, language))
     return 0
 
 
@@ -381,7 +381,7 @@ def _write_unit(options: argparse.Namespace, address: str | None, language: Lang
         words.append("--tls" if options.tls else "--no-tls")
     file = write_unit(words)
     if options.json:
-        sys.stdout.write(json.dumps({"unit": str(file), "command": words}) + "\n")
+        sys.stdout.write(json_text({"unit": str(file), "command": words}) + "\n")
     else:
         text = message("cli.serve.unit_written", language, path=str(file), name=UNIT_NAME)
         sys.stdout.write(text + "\n")

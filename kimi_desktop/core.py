@@ -303,7 +303,14 @@ class Core:
         )
         self._read_back_of: float | None = None
         """When the engine was started whose log was read back last."""
-        self.serve = ServeService(self.io, self.bus, self.store, self.engine, folder=paths.config)
+        self.serve = ServeService(
+            self.io,
+            self.bus,
+            self.store,
+            self.engine,
+            folder=paths.config,
+            workplace=paths.runtime / "gateway",
+        )
         self.watcher = Watcher(
             self.io,
             self.bus,

@@ -5,7 +5,6 @@ Says what to run on every machine; asks the machines over ssh, starts the engine
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -23,8 +22,10 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.vllm_nodes import (
+    KEY_FILE,
     Launcher,
     NodeCommand,
     ServedModel,
@@ -195,6 +196,7 @@ class _Teller:
             return
         self._write(headline or message("nodes.no_plan", self._language))
         self.line("nodes.same_everywhere")
+        self.line("nodes.key", path=KEY_FILE)
         for each in commands:
             self.line("nodes.on", node=name_of(options.nodes[each.node]))
             self._write(f"  {each.line}")
@@ -221,8 +223,8 @@ class _Teller:
         self.line("nodes.end")
 
     def _write(self, text: str) -> None:
-        self._out.write(text + "\n")
+        self._out.write(printable(text) + "\n")
         self._out.flush()
 
     def _say(self, **event: object) -> None:
-        self._write(json.dumps(event, ensure_ascii=False))
+        self._write(json_text(event))

@@ -7,7 +7,6 @@ repository or an address of a hub. Where no header can be read, the estimate by 
 from __future__ import annotations
 
 import difflib
-import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import TextIO
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, ModelError, PlanError
 from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.remote_copies import copy_remote_header, copy_remote_headers
 from kimi_desktop.downloads.remote_models import RemoteModels, choose_set
@@ -326,7 +326,7 @@ def write_plan(
             found["exact_check"] = check_object(checked)
             if checked is None:
                 found["exact_check_refused"] = message(unchecked, language)
-        out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+        out.write(json_text(found, indent=1) + "\n")
         return plan.can_start
     if factors is not None:
         lines.append("")
@@ -339,7 +339,7 @@ def write_plan(
         size = format_file_size(target.size_bytes or 0)
         chosen = {"name": target.name, "quantization": target.quantization, "size": size}
         lines = [message("plan.chosen", language, **chosen), "", *lines]
-    out.writelines(f"{line}\n" for line in lines)
+    out.writelines(f"{printable(line)}\n" for line in lines)
     return plan.can_start
 
 

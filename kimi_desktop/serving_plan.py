@@ -6,7 +6,6 @@ on a hub; ``planner.vllm_report`` has the words.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from typing import TextIO
 from kimi_desktop.backends.server_needs import asked_flags
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.base.messages import Language
+from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.downloads.remote_folder import read_remote_model
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.machine.types import Machine
@@ -109,10 +109,10 @@ def write_server_plan(
             "size": target.model.file_bytes,
             "place": target.place,
         }
-        out.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+        out.write(json_text(found, indent=1) + "\n")
         return plan.fits
     lines = server_lines(plan, target.model, machine, language, place=target.place, extra=extra)
-    out.writelines(f"{line}\n" for line in lines)
+    out.writelines(f"{printable(line)}\n" for line in lines)
     return plan.fits
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import queue
 import signal
 import sys
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePath
 from types import FrameType
 
 from kimi_desktop.backends.types import EngineStatus, LoadRemarked, LoadSettings
@@ -21,6 +21,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.terminal import json_text
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.chat.terminal_output import JsonOutput, Output, PlainOutput
 from kimi_desktop.core import Core
@@ -42,21 +43,34 @@ POLL_S = 0.2
 
 
 @contextmanager
-def running_core(paths: AppPaths) -> Iterator[Core]:
+def running_core(paths: AppPaths, language: Language) -> Iterator[Core]:
     """The services, started and closed; the machine and those that help it have been looked at.
 
+    An engine that a killed run left behind is ended first: its memory is missing otherwise.
     SIGTERM ends them as Ctrl+C does: services and closing sessions send no other signal.
     """
     core = Core(paths)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
     try:
+        _end_leftovers(core, language)
         core.start()
         core.machine.probe().result()
         core.workers.refresh().result()
         yield core
     finally:
         core.close()
+
+
+def _end_leftovers(core: Core, language: Language) -> None:
+    leftovers = core.engine.find_leftovers().result()
+    if not leftovers:
+        return
+    core.engine.end_leftovers(leftovers).result()
+    for one in leftovers:
+        model = PurePath(one.model_path).name
+        text = message("cli.leftover_ended", language, model=model, pid=one.pid)
+        sys.stderr.write(text + "\n")
 
 
 @contextmanager
@@ -101,7 +115,7 @@ def chat(
     json_output: bool,
 ) -> int:
     """Start the model and converse, or answer ``prompt`` and leave. Returns the exit code."""
-    with running_core(paths) as core:
+    with running_core(paths, language) as core:
         if endpoint:
             title, start = _attaching(core, endpoint, wanted)
         else:
@@ -154,7 +168,7 @@ def serve(
     Raises:
         KimiError: model, engine or gateway failed.
     """
-    with running_core(paths) as core:
+    with running_core(paths, language) as core:
         title, start = _begin_serving(core, wanted, options)
         _remember(core, options)
         serving = core.serve.switch_on().result()
@@ -176,7 +190,7 @@ def serve(
                 "certificate": str(serving.certificate) if serving.certificate else None,
                 "fingerprint": serving.fingerprint or None,
             }
-            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.write(json_text(line) + "\n")
         else:
             for text in (
                 message("cli.serve.ready", language, model=title, url=serving.url),
@@ -266,7 +280,7 @@ def bench(
     Raises:
         KimiError: no such model, or a value that cannot be.
     """
-    with running_core(paths) as core:
+    with running_core(paths, language) as core:
         model = find_model(core, wanted)
         wish = ExperimentWish(
             core.engine.settings_for(model), model.title, options.variable, options.values
@@ -305,9 +319,7 @@ def bench(
 def _bench_json(point: Point, variable: Variable, language: Language) -> str:
     values = dataclasses.asdict(dataclasses.replace(point, error=None))
     error = "" if point.error is None else describe_error(point.error, language)[0]
-    return json.dumps(
-        {"label": f"{variable.value}={values.pop('value')}", **values, "error": error}
-    )
+    return json_text({"label": f"{variable.value}={values.pop('value')}", **values, "error": error})
 
 
 def _bench_line(point: Point, variable: Variable, language: Language) -> str:

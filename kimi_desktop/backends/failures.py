@@ -77,7 +77,14 @@ def explain(end: EngineEnd) -> BackendError:
         return BackendError(when, {"signal": signal_name(code)})
     if end.was_ready:
         return BackendError(ErrorCode.ENGINE_EXITED, {"code": code})
-    return BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": _last_words(end)})
+    return not_started(end, _last_words(end))
+
+
+def not_started(end: EngineEnd, detail: str) -> BackendError:
+    """It ended before it was ready; only one that said something has words in its log."""
+    spoke = any(line.strip() for line in end.lines)
+    code = ErrorCode.ENGINE_START_FAILED if spoke else ErrorCode.ENGINE_SAID_NOTHING
+    return BackendError(code, {"detail": detail})
 
 
 _RECENT: tuple[_Reason, ...] = (

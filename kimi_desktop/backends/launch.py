@@ -140,7 +140,7 @@ class EngineProcess:
             reading.cancel()
             self._log.close()
             if not self._started.done():
-                lost = BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": self._last_line()})
+                lost = BackendError(ErrorCode.ENGINE_NOT_BEGUN, {"detail": self._last_line()})
                 self._started.set_exception(lost)
             if not self._ended.done():
                 self._ended.set_result(code)
@@ -182,7 +182,7 @@ async def launch(
         on_log: called with each line of its log, keys removed.
 
     Raises:
-        BackendError: ENGINE_NOT_FOUND, ENGINE_NOT_EXECUTABLE, ENGINE_START_FAILED.
+        BackendError: ENGINE_NOT_FOUND, ENGINE_NOT_EXECUTABLE, ENGINE_NOT_BEGUN.
     """
     supervisor = await _start_supervisor(order.folder.parent)
     process = EngineProcess(supervisor, log, on_output, on_log)

@@ -1,6 +1,7 @@
 """Engines that outlived the app: one small file per running engine, read again at the next start.
 
-A file names the process and when it started; only a living process that matches both is ours. The
+A file names the process and when it started; only a living process that matches both is ours, and
+what lives on in its session only while it works in the engine's own folder. The
 owner is named the same way: an engine whose owner lives (a second program with the same profile)
 is not left over. Blocking calls into /proc; run them in the pool.
 """
@@ -56,10 +57,18 @@ def is_alive(pid: int, started: float) -> bool:
     return now is not None and abs(now - started) < SAME_START_S
 
 
-def session_members(leader: int, started: float) -> list[psutil.Process]:
+def session_members(
+    leader: int, started: float, folder: Path | None = None
+) -> list[psutil.Process]:
     """What an engine left in its session: workers outlive a killed program (vLLM's: minutes).
 
-    The system gives a session's number to nobody else while one of its processes lives.
+    The system gives a session's number to nobody else while one of its processes lives; later it
+    may, so that a record of long ago is not enough.
+
+    Args:
+        leader: the engine's number.
+        started: when it began.
+        folder: its own, in which its workers work; None for an engine that lived a moment ago.
     """
     if not hasattr(os, "getsid"):
         return []
@@ -68,9 +77,15 @@ def session_members(leader: int, started: float) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error, OSError):
             is_member = process.pid != leader and os.getsid(process.pid) == leader
             living = is_member and process.status() != psutil.STATUS_ZOMBIE
-            if living and process.create_time() > started - SAME_START_S:
+            is_ours = folder is None or _works_in(process, folder)
+            if living and is_ours and process.create_time() > started - SAME_START_S:
                 found.append(process)
     return found
+
+
+def _works_in(process: psutil.Process, folder: Path) -> bool:
+    where: str = process.cwd()
+    return where.removesuffix(" (deleted)") == str(folder)
 
 
 def write_record(runtime: Path, name: str, record: EngineRecord) -> Path:
@@ -93,7 +108,8 @@ def find_leftovers(runtime: Path) -> tuple[Leftover, ...]:
         if is_alive(record.owner_pid, record.owner_started):
             continue
         pid, started = record.pid, record.process_started
-        if is_alive(pid, started) or session_members(pid, started):
+        folder = Path(record.folder)
+        if is_alive(pid, started) or session_members(pid, started, folder):
             found.append(Leftover(record.pid, record.model_path, record.process_started))
         else:
             _forget(file, record)
@@ -105,23 +121,31 @@ def end_leftovers(runtime: Path, leftovers: Iterable[Leftover], grace_s: float) 
     wanted = {(leftover.pid, leftover.started_at) for leftover in leftovers}
     for file, record in _records(runtime):
         if (record.pid, record.process_started) in wanted:
-            end_tree(record.pid, record.process_started, grace_s)
+            end_tree(record.pid, record.process_started, grace_s, Path(record.folder))
             _forget(file, record)
 
 
-def end_tree(pid: int, started: float, grace_s: float) -> None:
-    """End one process, if it is still the one that began then, its descendants and its session."""
+def end_tree(pid: int, started: float, grace_s: float, folder: Path | None = None) -> None:
+    """End one process, if it is still the one that began then, its descendants and its session.
+
+    Args:
+        pid: its number.
+        started: when it began.
+        grace_s: between TERM and KILL.
+        folder: see ``session_members``.
+    """
     tree: list[psutil.Process] = []
     if is_alive(pid, started):
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
             tree = [process, *process.children(recursive=True)]
-    tree += [member for member in session_members(pid, started) if member not in tree]
+    tree += [member for member in session_members(pid, started, folder) if member not in tree]
     for member in tree:
         with contextlib.suppress(psutil.Error):
             member.terminate()
     _, stubborn = psutil.wait_procs(tree, timeout=grace_s)
-    stubborn += [member for member in session_members(pid, started) if member not in stubborn]
+    members = session_members(pid, started, folder)
+    stubborn += [member for member in members if member not in stubborn]
     for member in stubborn:
         with contextlib.suppress(psutil.Error):
             member.kill()

@@ -109,8 +109,8 @@ class Prober:
 
         Raises:
             BackendError: ENGINE_NOT_FOUND, ENGINE_NOT_EXECUTABLE, ENGINE_WRONG_CPU, or
-                ENGINE_MISSING_LIBRARY, ENGINE_OLD_SYSTEM, or ENGINE_START_FAILED when it prints
-                no help.
+                ENGINE_MISSING_LIBRARY, ENGINE_OLD_SYSTEM, ENGINE_NOT_ONE (what it prints is no
+                help of a llama-server), or ENGINE_NOT_BEGUN (it does not end).
         """
         try:
             identity = _identity(binary)
@@ -164,8 +164,9 @@ async def _ask(binary: Path) -> EngineBuild:
     text = await output_of(binary, "--help")
     flags = parse_help(text)
     if "--model" not in flags:
-        detail = text.strip()[-200:] or "--help"
-        raise BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": detail})
+        said = [line.strip() for line in text.splitlines() if line.strip()]
+        params = {"path": str(binary), "detail": said[-1][-200:] if said else "–"}
+        raise BackendError(ErrorCode.ENGINE_NOT_ONE, params)
     version = await output_of(binary, "--version") if "--version" in flags else ""
     devices = await output_of(binary, "--list-devices") if "--list-devices" in flags else ""
     return EngineBuild(
@@ -200,7 +201,7 @@ async def output_of(binary: Path, *words: str) -> str:
             output, _ = await process.communicate()
     except TimeoutError as error:
         detail = f"{binary.name} {' '.join(words)}: {PROBE_TIMEOUT_S:.0f} s"
-        raise BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": detail}) from error
+        raise BackendError(ErrorCode.ENGINE_NOT_BEGUN, {"detail": detail}) from error
     finally:
         if process.returncode is None:
             process.kill()

@@ -28,7 +28,7 @@ from kimi_desktop.backends.environment import engine_environment
 from kimi_desktop.backends.failures import EngineEnd
 from kimi_desktop.backends.launch import EngineProcess, LaunchOrder, launch
 from kimi_desktop.backends.leftovers import EngineRecord, process_started, write_record
-from kimi_desktop.backends.load_progress import arrived_bytes, model_bytes
+from kimi_desktop.backends.load_progress import STATE_PREFIX, arrived_bytes, model_bytes
 from kimi_desktop.backends.oom import oom_kills
 from kimi_desktop.backends.ports import free_port, owns_port
 from kimi_desktop.backends.probe import WHEEL
@@ -243,7 +243,10 @@ class EngineRun:
         if self._order.engine.logs_to_stdout:
             for cleaned in self.log.feed_line(line):
                 self._on_log(cleaned)
-        elif self._progress is not None:
+            return
+        if not line.startswith(STATE_PREFIX):  # a state is for us; other words may be the last
+            self.log.feed_line(line)
+        if self._progress is not None:
             self._progress.take_output(line)
             if self._progress.is_ready and self.endpoint is not None:
                 self._listens.set()
@@ -271,7 +274,7 @@ class EngineRun:
         except OSError as error:
             detail = ": ".join(filter(None, [error.filename, error.strerror or str(error)]))
             raise BackendError(
-                ErrorCode.ENGINE_START_FAILED, {"detail": detail}, cause=error
+                ErrorCode.ENGINE_NOT_BEGUN, {"detail": detail}, cause=error
             ) from error
         return self._folder
 

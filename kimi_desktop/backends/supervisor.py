@@ -4,7 +4,7 @@
 commands from its stdin, a pipe that only the app holds. When the pipe closes, when the app's
 process ends, or on ``end``, it ends the engine: politely, then, after the grace time, the whole
 tree. Events go to stdout as JSON lines; the engine's stderr is this process's own, which the app
-reads; what the engine prints to stdout (little: llama.cpp's own progress) comes as events.
+reads; what the engine prints to stdout (llama.cpp: its own progress, else little) comes as events.
 
 The main thread starts the engine and waits for it (the parent-death signal is tied to the thread
 that starts it); three daemon threads listen to the app, to the engine's stdout and for the app's
@@ -35,6 +35,8 @@ from kimi_desktop.backends.process_tree import EngineProcess, ProcessTree, proce
 from kimi_desktop.backends.shared_memory import mapped_by, remove
 
 LONGEST_LINE_BYTES = 65_536
+LAST_WORDS_S = 2.0
+"""For what a dead engine's stdout still holds; a process that got away may keep the pipe open."""
 LOOK_EVERY_S = 2.0
 """For shared memory: what a killed engine had mapped cannot be read any more."""
 
@@ -65,9 +67,10 @@ class Supervisor:
             return 1
         self._process = process
         self._tell(event="started", pid=process.pid)
+        last_words = threading.Thread(target=self._listen_to_engine, daemon=True)
+        last_words.start()
         for work in (
             self._listen_to_app,
-            self._listen_to_engine,
             self._wait_for_owner,
             *([self._watch_shared_memory] if self._clears else []),
         ):
@@ -75,6 +78,7 @@ class Supervisor:
         code = process.wait()
         self._note_shared_memory()  # of workers that outlive it
         self._tree.kill(process)
+        last_words.join(LAST_WORDS_S)
         self._is_over.set()
         remove(self._shared_memory)
         if self._ending is not None:

@@ -1,14 +1,26 @@
-"""Text in a terminal: how wide it is, and whether it may be coloured. No escape codes elsewhere."""
+"""Text in a terminal: what of it may be shown, how wide it is, and whether it may be coloured.
+
+Names, versions and errors that come from files, engines and other computers may hold anything. The
+catalogue of texts (``base.messages``) takes the control characters out of what it fills in; a verb
+that writes such words without it uses ``printable`` or ``one_line``, and ``json_text`` for JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import unicodedata
 from enum import StrEnum
-from typing import TextIO
+from typing import Any, TextIO
 
 DEFAULT_COLUMNS = 100
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Marks that turn the direction of text around."""
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
+_UNESCAPED = re.compile(rf"[\x7f-\x9f{_BIDI}]")
+"""What ``json.dumps`` leaves as it is."""
 
 
 class Colour(StrEnum):
@@ -19,6 +31,22 @@ class Colour(StrEnum):
     RED = "31"
     BOLD = "1"
     MUTED = "2"
+
+
+def printable(text: str) -> str:
+    """Without control characters and marks that reverse text; line ends and tabs stay."""
+    return _CONTROL.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """The same for a name: its line ends are blanks, so that it cannot pass for another line."""
+    return printable(" ".join(text.split()))
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - what JSON holds
+    """JSON that a terminal shows and never obeys; programs read the same value out of it."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def display_width(text: str) -> int:

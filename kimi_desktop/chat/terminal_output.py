@@ -6,19 +6,15 @@ Model output is hostile: a terminal gets none of its control characters. Main th
 from __future__ import annotations
 
 import dataclasses
-import json
-import unicodedata
 from typing import Any, Protocol, TextIO
 
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import Language, describe_error, message
-from kimi_desktop.base.terminal import Colour, colours_allowed, paint
+from kimi_desktop.base.terminal import Colour, colours_allowed, json_text, paint, printable
 from kimi_desktop.base.units import format_count, format_duration, format_tokens_per_s
 from kimi_desktop.chat.types import Message
 
 _CLEAR_LINE = "\r\x1b[K"
-_HIDDEN = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
-"""Marks that turn the direction of text around."""
 
 
 class Output(Protocol):
@@ -146,8 +142,7 @@ class PlainOutput:
     def _complain(self, error: KimiError) -> None:
         self._clear_progress()
         self.end_line()
-        # The model's own words may be part of it.
-        self._err.write(printable("\n".join(describe_error(error, self._language))) + "\n")
+        self._err.write("\n".join(describe_error(error, self._language)) + "\n")
         self._err.flush()
 
     def _write(self, text: str) -> None:
@@ -242,7 +237,7 @@ class JsonOutput:
         return {"code": error.code.value, "message": what, "next": then}
 
     def _line(self, event: str, **fields: Any) -> None:  # noqa: ANN401
-        self._out.write(json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n")
+        self._out.write(json_text({"event": event, **fields}) + "\n")
         self._out.flush()
 
 
@@ -265,13 +260,3 @@ def stats_line(answer: Message, language: Language) -> str:
         parts.append(message("chat.stats.thought", language, time=time))
     parts.append(message(f"chat.stats.finish.{answer.finish.value}", language))
     return " · ".join(parts)
-
-
-def printable(text: str) -> str:
-    """Without control characters and marks that reverse text; line ends and tabs stay."""
-    return "".join(
-        character
-        for character in text
-        if character in "\n\t"
-        or (unicodedata.category(character) != "Cc" and ord(character) not in _HIDDEN)
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from kimi_desktop.base.terminal import columns_of, display_width
+from kimi_desktop.base.terminal import columns_of, display_width, one_line
 
 BAR_COLUMNS = 24
 _FULL, _EMPTY = "█", "░"
@@ -28,7 +28,7 @@ class ProgressLine:
         while display_width(line) > width:
             line = line[:-1]
         self._is_there = True
-        self._out.write(f"\r{line}\x1b[K")
+        self._out.write(f"\r{one_line(line)}\x1b[K")
         self._out.flush()
 
     def clear(self) -> None:

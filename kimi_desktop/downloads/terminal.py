@@ -6,7 +6,6 @@ the same command again.
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.base.terminal import json_text, one_line, printable
 from kimi_desktop.base.units import format_duration, format_file_size, format_rate
 from kimi_desktop.downloads.hubs.hub import TokenOf
 from kimi_desktop.downloads.preflight_types import Level
@@ -179,7 +179,8 @@ class _Teller:
         self._say("to", path=spec.folder)
         for row in preflight.rows:
             if row.level is not Level.OK:
-                self._out.write(f"{row.sentence(self._language)} {row.next_step(self._language)}\n")
+                told = f"{row.sentence(self._language)} {row.next_step(self._language)}"
+                self._out.write(printable(told) + "\n")
         self._out.flush()
 
     def progress(self, status: DownloadStatus) -> None:
@@ -194,9 +195,9 @@ class _Teller:
             trouble = " ".join(describe_error(status.waiting, self._language))
         if trouble and trouble != self._trouble:
             self._line.clear()
-            self._out.write(f"{trouble}\n")
+            self._out.write(f"{printable(trouble)}\n")
         elif not self._line.is_shown and status.shards_done > self._shards_done:
-            self._out.write(progress_text(status, self._language) + "\n")
+            self._out.write(one_line(progress_text(status, self._language)) + "\n")
         self._out.flush()
         self._trouble, self._shards_done = trouble, status.shards_done
 
@@ -221,7 +222,7 @@ class _Teller:
         self._out.write(message(f"downloads.{key}", self._language, **params) + "\n")
 
     def _object(self, **facts: Any) -> None:  # noqa: ANN401
-        self._out.write(json.dumps(facts, ensure_ascii=False) + "\n")
+        self._out.write(json_text(facts) + "\n")
         self._out.flush()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -13,6 +12,7 @@ from kimi_desktop.base.terminal import (
     colours_allowed,
     columns_of,
     display_width,
+    json_text,
     pad,
     paint,
 )
@@ -74,7 +74,7 @@ def doctor(
     if measure_now is not None:
         machine = measure_now(machine)
     if json_output:
-        out.write(json.dumps(describe(machine), ensure_ascii=False, indent=1) + "\n")
+        out.write(json_text(describe(machine), indent=1) + "\n")
     else:
         lines = table(
             machine,

@@ -35,6 +35,14 @@ LINKS = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 """Variables that name the network interface to use; unset, the first one that is up is taken."""
 
 
+NO_HOST = "nowhere.invalid"
+"""A name that no host can have: pictures come from nowhere else than the request itself."""
+KEY_FILE = "~/.vllm-api-key"
+_WITH_KEY = (
+    f"(umask 077; [ -s {KEY_FILE} ] || head -c 32 /dev/urandom | base64 > {KEY_FILE}; "
+    f'read -r VLLM_API_KEY < {KEY_FILE} && [ -n "$VLLM_API_KEY" ] && export VLLM_API_KEY && %s)'
+)
+"""A line that starts nothing without a key, keeps it out of arguments, and makes one once."""
 PROGRAM = "vllm"
 TRUST = "--trust-remote-code"
 
@@ -69,13 +77,16 @@ class NodeCommand:
     address: str
     words: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    answers: bool = False
+    """It serves the API, which wants a key (``VLLM_API_KEY``)."""
 
     @property
     def line(self) -> str:
-        """For a shell on that machine."""
+        """For a POSIX shell on that machine; the one that answers reads its key from a file."""
         set_before = [f"{name}={shell_word(value)}" for name, value in self.environment.items()]
         links = [f'{name}="{interface_of(self.address)}"' for name in LINKS]
-        return " ".join([*set_before, *links, *(shell_word(word) for word in self.words)])
+        line = " ".join([*set_before, *links, *(shell_word(word) for word in self.words)])
+        return _WITH_KEY % line if self.answers else line
 
 
 def interface_of(address: str) -> str:
@@ -167,6 +178,7 @@ def node_commands(
                 *(_api(served) if rank == 0 else ("--headless",)),
             ),
             environment_of(served, address),
+            answers=rank == 0,
         )
         for rank, address in enumerate(addresses)
     )
@@ -185,7 +197,10 @@ def _serve(served: ServedModel) -> tuple[str, ...]:
 
 
 def _api(served: ServedModel) -> tuple[str, ...]:
-    return ("--host", "127.0.0.1", "--port", str(served.port))
+    return (
+        *("--host", "127.0.0.1", "--port", str(served.port)),
+        *("--allowed-media-domains", NO_HOST),
+    )
 
 
 def _with_ray(served: ServedModel, addresses: Sequence[str]) -> tuple[NodeCommand, ...]:
@@ -196,7 +211,7 @@ def _with_ray(served: ServedModel, addresses: Sequence[str]) -> tuple[NodeComman
         join = ["ray", "start", "--address", f"{head}:{RAY_PORT}", "--node-ip-address", address]
         found.append(NodeCommand(rank, address, tuple(join), environment_of(served, address)))
     words = (*_serve(served), "--distributed-executor-backend", "ray", *_api(served))
-    return (*found, NodeCommand(0, head, words, environment_of(served, head)))
+    return (*found, NodeCommand(0, head, words, environment_of(served, head), answers=True))
 
 
 def _split(model: VllmModel, together: Machine, nodes: int, wishes: ServerWishes) -> Split:

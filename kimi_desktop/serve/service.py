@@ -7,6 +7,7 @@ the engine changes neither the address nor the key.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -91,6 +92,7 @@ class ServeService:
         *,
         command: tuple[str, ...] = python_command(GATEWAY_MODULE),
         folder: Path,
+        workplace: Path,
     ) -> None:
         """Join it to the engine.
 
@@ -101,6 +103,7 @@ class ServeService:
             engine: what is served.
             command: the gateway's program.
             folder: private to the user, for the certificate.
+            workplace: what the gateway's process works in; made private and empty, and removed.
         """
         self._io = io
         self._bus = bus
@@ -108,6 +111,7 @@ class ServeService:
         self._engine = engine
         self._command = command
         self._folder = folder
+        self._workplace = workplace
         self._switching = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Future[int] | None = None
@@ -327,12 +331,14 @@ class ServeService:
 
     async def _start(self, address: str, certificate: GatewayCertificate | None) -> int:
         try:
+            await self._io.in_pool(self._make_workplace)
             process = await asyncio.create_subprocess_exec(
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE_BYTES,
+                cwd=self._workplace,
                 env=engine_environment(os.environ, _on_the_way() | {"PYTHONPATH": python_path()}),
                 start_new_session=True,
             )
@@ -424,6 +430,11 @@ class ServeService:
         except TimeoutError:
             process.kill()
             await process.wait()
+        with contextlib.suppress(OSError):  # another program with this profile may serve, too
+            await self._io.in_pool(self._workplace.rmdir)
+
+    def _make_workplace(self) -> None:
+        self._workplace.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _tell(self, **order: object) -> None:
         process = self._process

@@ -3,7 +3,8 @@
 The model file is JSON written by ``script_file``; the program reads it where llama-server would
 read a GGUF. Steps at the start and in an answer are objects with one key:
 
-    {"log": "text"}      a line on stderr             {"progress": 0.5}   llama.cpp's load progress
+    {"log": "text"}      a line on stderr             {"print": "text"}    one on stdout
+    {"progress": 0.5}    llama.cpp's load progress
     {"sleep": 0.2}       seconds                      {"exit": 3}         leave with that code
     {"signal": 9}        send itself that signal      {"ignore_term": true}
     {"child": true}      a grandchild that ignores SIGTERM, in a session of its own
@@ -110,6 +111,9 @@ async def _take(step: dict[str, Any]) -> None:
     match kind:
         case "log":
             _say(value)
+        case "print":
+            sys.stdout.write(f"{value}\n")
+            sys.stdout.flush()
         case "progress":
             payload = {"stages": ["text_model"], "current": "text_model", "value": value}
             state = {"state": "loading", "payload": payload}

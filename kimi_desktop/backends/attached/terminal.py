@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import json
 import sys
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -12,6 +11,7 @@ from kimi_desktop.backends.attached.service import OtherServers
 from kimi_desktop.backends.attached.types import KeyPlace, OtherServer, ServerDraft
 from kimi_desktop.backends.attached.words import key_words, model_words, program_words, report_words
 from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.terminal import json_text, one_line
 
 DONE, FAILED = 0, 1
 
@@ -113,10 +113,10 @@ class EndpointVerb:
                 program_words(report, self._language),
                 report_words(report, self._language),
             ]
-        self._out.write(f"{entry.name}: {' · '.join(parts)}\n")
+        self._out.write(f"{one_line(entry.name)}: {one_line(' · '.join(parts))}\n")
         for model in report.models if report is not None and with_models else ():
             facts = model_words(model, self._language, program=report.program if report else "")
-            self._out.write(f"  {model.id}{f' · {facts}' if facts else ''}\n")
+            self._out.write(f"  {one_line(model.id + (f' · {facts}' if facts else ''))}\n")
         if server.problem is not None:
             self._out.flush()
             self._err.write("\n".join(describe_error(server.problem, self._language)) + "\n")
@@ -128,7 +128,7 @@ class EndpointVerb:
         self._out.write(self._words(key, **params) + "\n")
 
     def _object(self, facts: dict[str, Any]) -> None:
-        self._out.write(json.dumps(facts, ensure_ascii=False) + "\n")
+        self._out.write(json_text(facts) + "\n")
         self._out.flush()
 
 

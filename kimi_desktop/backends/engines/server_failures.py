@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kimi_desktop.backends.end_facts import signal_name
-from kimi_desktop.backends.failures import KILL_NUMBER, LONGEST_DETAIL, EngineEnd
+from kimi_desktop.backends.failures import KILL_NUMBER, LONGEST_DETAIL, EngineEnd, not_started
 from kimi_desktop.backends.probe import WRONG_CPU_EXITS
 from kimi_desktop.base.errors import BackendError, ErrorCode
 
@@ -77,7 +77,7 @@ def _plain_end(end: EngineEnd, code: int) -> BackendError:
     """It ended by itself and no line names the kind of reason."""
     if not end.was_ready:
         detail = " · ".join(filter(None, [_reason(end.lines), f"exit {code}"]))
-        return BackendError(ErrorCode.ENGINE_START_FAILED, {"detail": detail})
+        return not_started(end, detail)
     if line := _first(end.lines[-RECENT_LINES:], _MEMORY):
         return BackendError(ErrorCode.ENGINE_OUT_OF_MEMORY, {"detail": line})
     return BackendError(ErrorCode.ENGINE_EXITED, {"code": code})

@@ -28,6 +28,7 @@ from kimi_desktop.backends.server_facts import NO_PARSER
 from kimi_desktop.backends.types import EngineKind, EngineMetrics, LoadSettings, VllmSettings
 from kimi_desktop.base.errors import BackendError
 from kimi_desktop.planner.vllm_flags import server_flags
+from kimi_desktop.planner.vllm_nodes import NO_HOST
 
 PACKAGE = "vllm"
 TITLE = "vLLM"
@@ -38,8 +39,6 @@ GRACE_S = 15.0
 LONGEST_SOCKET = 107
 ZMQ_NAME = 37
 """A slash and a UUID."""
-NO_HOST = "nowhere.invalid"
-"""A name that no host can have: images come from nowhere else than the request itself."""
 
 RENAMED: Mapping[str, tuple[str, ...]] = {
     "--gpu-memory-utilization": ("--device-memory-utilization",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.flags import RPC_FLAG
 
@@ -60,14 +60,16 @@ def manage_workers(
             shown = workers.refresh().result()
     if json_output:
         rows = [worker_object(worker, language) for worker in shown]
-        out.write(json.dumps({"workers": rows}, ensure_ascii=False, indent=1) + "\n")
+        out.write(json_text({"workers": rows}, indent=1) + "\n")
     else:
         lines = [worker_line(worker, language) for worker in shown]
         if action == "remove":
             lines = [message("workers.removed", language, address=address)]
         elif action == "add":
             lines = [message("workers.added", language), *lines]
-        out.writelines(f"{line}\n" for line in lines or [message("workers.none", language)])
+        out.writelines(
+            f"{printable(line)}\n" for line in lines or [message("workers.none", language)]
+        )
     return 1 if any(worker.error is not None for worker in shown) else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -23,6 +22,7 @@ from kimi_desktop.base.errors import BackendError
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.terminal import json_text
 from kimi_desktop.base.units import GIB
 
 POLL_S = 0.2
@@ -149,7 +149,7 @@ class _Teller:
         self._out.flush()
 
     def _say(self, **event: object) -> None:
-        self._out.write(json.dumps(event, ensure_ascii=False) + "\n")
+        self._out.write(json_text(event) + "\n")
         self._out.flush()
 
 

@@ -39,6 +39,7 @@ from kimi_desktop.base.messages import (
     workers,
 )
 from kimi_desktop.base.messages.text import Text
+from kimi_desktop.base.terminal import printable
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ TOPICS: Mapping[str, Mapping[str, Text]] = {
 
 
 def message(key: str, language: Language, **params: Param) -> str:
-    """The text for ``key``, its fields filled.
+    """The text for ``key``, its fields filled; words of others lose their control characters.
 
     Raises:
         KeyError: no such key, or a field has no value (both are caught by tests).
@@ -86,8 +87,12 @@ def message(key: str, language: Language, **params: Param) -> str:
     text = TOPICS[key.partition(".")[0]][key]
     if "wait_s" in params:  # a time, in the words of the language
         params["wait"] = _duration(params["wait_s"], language)
+    filled = {
+        name: printable(value) if isinstance(value, str) else value
+        for name, value in params.items()
+    }
     english = text.one if text.one and params.get("count") in {1, "1"} else text.en
-    return (text.zh if language is Language.ZH_CN else english).format_map(params)
+    return (text.zh if language is Language.ZH_CN else english).format_map(filled)
 
 
 def _duration(seconds: Param, language: Language) -> str:

@@ -193,6 +193,10 @@ TEXTS: dict[str, Text] = {
     "cli.bench.total": Text("together {value} tok/s", "合计 {value} 词元/秒"),
     "cli.bench.first": Text("first token {value} s", "首字延迟 {value} 秒"),
     "cli.bench.load": Text("load {value} s", "加载 {value} 秒"),
+    "cli.leftover_ended": Text(
+        "An engine of an earlier run was still running ({model}, process {pid}); it was ended.",
+        "之前运行留下的引擎仍在运行（{model}，进程 {pid}），已将其结束。",
+    ),
     "cli.serve": Text(
         "offer a model to other programs on this machine, OpenAI-compatible",
         "以 OpenAI 兼容接口向本机其他程序提供模型",

@@ -76,6 +76,31 @@ TEXTS = {
         "The log has its last words. Start it again, or with other load settings.",
         "日志中保留了引擎最后的输出。请重新启动，或更换加载设置后再试。",
     ),
+    "engine.said_nothing": Text(
+        "The engine ended before the model was loaded, without a word ({detail}).",
+        "模型尚未加载完成，引擎就已退出，且没有任何输出（{detail}）。",
+    ),
+    "engine.said_nothing.next": Text(
+        "Start it again, or with other load settings; another build may say more.",
+        "请重新启动，或更换加载设置后再试；其他版本可能会给出更多信息。",
+    ),
+    "engine.not_begun": Text(
+        "The engine could not be started: {detail}",
+        "无法启动引擎：{detail}",
+    ),
+    "engine.not_begun.next": Text(
+        "Mend what is named here and start it again.",
+        "请解决上述问题后重新启动。",
+    ),
+    "engine.not_one": Text(
+        "{path} is not a llama-server. Asked for its help, it answered: {detail}",
+        "{path} 不是 llama-server。查询其帮助时，它的回答是：{detail}",
+    ),
+    "engine.not_one.next": Text(
+        "Choose the llama-server of a llama.cpp build in Settings, or clear it there to use the "
+        "built-in engine.",
+        "请在“设置”中选择 llama.cpp 构建中的 llama-server，或清空该项以使用内置引擎。",
+    ),
     "engine.exited": Text(
         "The engine ended by itself (exit code {code}).",
         "引擎自行退出（退出码 {code}）。",

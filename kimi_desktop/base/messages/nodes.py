@@ -100,6 +100,11 @@ TEXTS = {
         "每台机器上须有相同的 vLLM、相同的安装位置，模型也在相同路径。请在几分钟内先后启动，"
         "结束时需全部结束。",
     ),
+    "nodes.key": Text(
+        "The machine that answers reads its key from {path}, and makes one there if there is none. "
+        "Programs need that key.",
+        "提供接口的机器从 {path} 读取密钥，没有时会自动生成。其他程序连接时需要该密钥。",
+    ),
     "nodes.on": Text("On {node}:", "在 {node} 上："),
     "nodes.code": Text(
         "This model asks for its repository’s own code. It runs it only with --trust-remote-code, "

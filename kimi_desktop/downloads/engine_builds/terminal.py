@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
@@ -13,6 +12,7 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.settings import SettingsStore
+from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.engine_builds.service import EngineBuilds
 from kimi_desktop.downloads.engine_builds.types import (
@@ -169,12 +169,12 @@ class EngineVerb:
 
     def _write(self, line: str, facts: Mapping[str, Any]) -> None:
         if not self._json:
-            self._out.write(line + "\n")
+            self._out.write(printable(line) + "\n")
         elif facts:
             self._object(facts)
 
     def _object(self, facts: Mapping[str, Any]) -> None:
-        self._out.write(json.dumps(facts, ensure_ascii=False) + "\n")
+        self._out.write(json_text(facts) + "\n")
         self._out.flush()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, TextIO
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.base.messages import Language, message
-from kimi_desktop.base.terminal import columns_of, display_width
+from kimi_desktop.base.terminal import columns_of, display_width, json_text, one_line
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.downloads.imports.importer import Importer
 from kimi_desktop.downloads.imports.layouts import find_in_places, find_models, find_of_ollama
@@ -162,7 +161,7 @@ class _Teller:
             width = columns_of(self._progress_out) - 1
             while display_width(text) > width:
                 text = text[:-1]
-            self._progress_out.write(f"\r{text}\x1b[K")
+            self._progress_out.write(f"\r{one_line(text)}\x1b[K")
             self._progress_out.flush()
 
     def results(self, results: Iterable[ImportedModel]) -> None:
@@ -180,11 +179,11 @@ class _Teller:
                 self._say("missing", indent="  ", file=name)
             for file in one.files:
                 if not file.outcome.is_good:
-                    self._out.write(f"  {problem_line(file, self._language)}\n")
+                    self._out.write(f"  {one_line(problem_line(file, self._language))}\n")
 
     def _say(self, key: str, *, indent: str = "", **params: str | int) -> None:
         self._out.write(indent + message(f"imports.{key}", self._language, **params) + "\n")
 
     def _line(self, found: dict[str, Any]) -> None:
-        self._out.write(json.dumps(found, ensure_ascii=False) + "\n")
+        self._out.write(json_text(found) + "\n")
         self._out.flush()

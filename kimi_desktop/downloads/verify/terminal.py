@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TextIO
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
 from kimi_desktop.base.messages import Language, message
+from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.base.units import format_duration, format_file_size, format_rate
 from kimi_desktop.downloads.progress_line import ProgressLine
 from kimi_desktop.downloads.verify.types import PartState, PartVerdict, VerifyReport
@@ -34,7 +34,7 @@ def verify_path(
     def progress(done: int, total: int, rate: float) -> None:
         if json_output:
             told = {"event": "progress", "done": done, "total": total, "bytes_per_s": round(rate)}
-            out.write(json.dumps(told) + "\n")
+            out.write(json_text(told) + "\n")
             out.flush()
             return
         left = (total - done) / rate if rate > 1 else 0.0
@@ -55,7 +55,7 @@ def verify_path(
     finally:
         line.clear()
     if json_output:
-        out.write(json.dumps({"event": "report", **report.to_json()}, ensure_ascii=False) + "\n")
+        out.write(json_text({"event": "report", **report.to_json()}) + "\n")
     else:
         _tell(report, language, out)
     out.flush()
@@ -88,6 +88,6 @@ def sentence(part: PartVerdict, language: Language) -> str:
 def _tell(report: VerifyReport, language: Language, out: TextIO) -> None:
     for part in report.parts:
         if part.state is not PartState.OK:
-            out.write(sentence(part, language) + "\n")
+            out.write(printable(sentence(part, language)) + "\n")
     if report.is_good:
-        out.write(good_sentence(report, language) + "\n")
+        out.write(printable(good_sentence(report, language)) + "\n")

@@ -13,6 +13,7 @@ from kimi_desktop.backends.nodes.offer import NodesOffer
 from kimi_desktop.backends.nodes.types import NodeFacts
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import describe_error, message
+from kimi_desktop.planner.vllm_nodes import KEY_FILE
 from kimi_desktop.planner.vllm_report import server_headline
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
@@ -26,7 +27,7 @@ from kimi_desktop.ui.widgets.label import Label, TextSize
 
 MOST_COLUMNS = 72
 
-_BREAKS = re.compile(r" (?=--\w|[A-Z_]{4,}=|\S+ serve )")
+_BREAKS = re.compile(r" (?=--\w|[A-Z_]{4,}=|\S+ serve |\|\| |&& |read )")
 
 
 class NodesView(QWidget):
@@ -98,7 +99,8 @@ class NodesView(QWidget):
                 "ends there."
             )
         )
-        self._warning.setText(message("nodes.warning", language()))
+        key = message("nodes.key", language(), path=KEY_FILE)
+        self._warning.setText(f"{message('nodes.warning', language())} {key}")
         self._show()
 
     def _on_fold(self, opened: bool) -> None:

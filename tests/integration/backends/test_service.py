@@ -290,7 +290,9 @@ def test_a_binary_that_is_missing_or_not_a_program(bench: EngineBench, tmp_path:
 def test_a_program_that_is_not_an_engine(bench: EngineBench, tmp_path: Path) -> None:
     model = script_file(tmp_path / "model")
     error = failure(bench, scripted(model, Path(sys.executable)))
-    assert error.code is ErrorCode.ENGINE_START_FAILED
+    assert error.code is ErrorCode.ENGINE_NOT_ONE
+    assert sys.executable in describe_error(error, Language.EN)[0]
+    assert "log" not in " ".join(describe_error(error, Language.EN))  # that run has none
 
 
 CUDA_REFUSAL = (
@@ -302,8 +304,14 @@ CUDA_REFUSAL = (
 @pytest.mark.parametrize(
     ("start", "code", "fact"),
     [
-        pytest.param([{"exit": 3}], "engine.start_failed", "exit 3", id="exit 3"),
-        pytest.param([{"exit": 0}], "engine.start_failed", "exit 0", id="exit 0"),
+        pytest.param([{"exit": 3}], "engine.said_nothing", "exit 3", id="exit 3"),
+        pytest.param([{"exit": 0}], "engine.said_nothing", "exit 0", id="exit 0"),
+        pytest.param(
+            [{"print": "cannot go on: the moon is full"}, {"exit": 3}],
+            "engine.start_failed",
+            "cannot go on: the moon is full · exit 3",
+            id="last words on stdout",
+        ),
         pytest.param(
             [{"log": "0.00.001 E srv  init: no luck today"}, {"exit": 1}],
             "engine.start_failed",
@@ -365,7 +373,7 @@ def test_a_runtime_folder_that_cannot_be_written(
     error = failure(bench, scripted(script_file(tmp_path / "model"), binary))
     bench.paths.runtime.unlink()
     bench.paths.make()
-    assert error.code is ErrorCode.ENGINE_START_FAILED
+    assert error.code is ErrorCode.ENGINE_NOT_BEGUN
     assert str(bench.paths.runtime) in str(error.params["detail"])
 
 

@@ -218,7 +218,7 @@ def test_a_supervisor_that_fails_says_why(
     order = LaunchOrder(SLEEP, {}, make_engine_folder(tmp_path))
     with pytest.raises(BackendError) as caught:
         io.submit(lambda: begin(io, order)).result(60)
-    assert caught.value.code is ErrorCode.ENGINE_START_FAILED
+    assert caught.value.code is ErrorCode.ENGINE_NOT_BEGUN
     assert "no_such_module" in str(caught.value.params["detail"])
 
 

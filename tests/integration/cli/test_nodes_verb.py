@@ -84,6 +84,7 @@ def test_the_commands_alone(programs: Path, model: Path) -> None:
     assert code == 0
     assert "not encrypted" in told
     assert "On ada@gpu2 (10.0.0.2):" in out
+    assert "reads its key from ~/.vllm-api-key" in out
     assert f"vllm serve '{model}' --tensor-parallel-size 2 --max-model-len 4096" in out
     assert not (programs / "ssh.log").exists()
 

@@ -270,7 +270,7 @@ def test_a_disk_without_space(
             "GLIBC_2.38",
         ),
         (b"#!/bin/sh\nkill -ILL $$\n", ErrorCode.ENGINE_WRONG_CPU, None),
-        (b"#!/bin/sh\necho hello\n", ErrorCode.ENGINE_START_FAILED, None),
+        (b"#!/bin/sh\necho hello\n", ErrorCode.ENGINE_NOT_ONE, None),
         (b"\x7fELF not really", ErrorCode.ENGINE_NOT_EXECUTABLE, None),
     ],
 )

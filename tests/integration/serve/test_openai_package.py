@@ -62,7 +62,7 @@ def serving(model: Path, folder: Path, *flags: str) -> Iterator[Served]:
         endpoint = None
 
     engine = Engine()
-    service = ServeService(io, bus, store, engine, folder=folder)
+    service = ServeService(io, bus, store, engine, folder=folder, workplace=folder / "work")
     with embedded_engine(model, *flags) as program:
         engine.endpoint = program.endpoint
         loaded = LoadSettings(Path(f"/models/{MODEL}.gguf"), context=2048)

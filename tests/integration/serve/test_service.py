@@ -129,7 +129,9 @@ def store(tmp_path: Path) -> SettingsStore:
 def serve(
     tmp_path: Path, io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine
 ) -> Iterator[ServeService]:
-    service = ServeService(io, bus, store, engine, folder=tmp_path)
+    service = ServeService(
+        io, bus, store, engine, folder=tmp_path, workplace=tmp_path / "run" / "gateway"
+    )
     yield service
     service.close()
 
@@ -295,7 +297,13 @@ def test_a_gateway_that_does_not_start(
     io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine, tmp_path: Path, program: str
 ) -> None:
     serve = ServeService(
-        io, bus, store, engine, command=(sys.executable, "-c", program), folder=tmp_path
+        io,
+        bus,
+        store,
+        engine,
+        command=(sys.executable, "-c", program),
+        folder=tmp_path,
+        workplace=tmp_path / "work",
     )
     with pytest.raises(ServeError) as caught:
         serve.switch_on().result(WAIT_S)
@@ -307,7 +315,15 @@ def test_a_gateway_that_does_not_start(
 def test_a_program_that_is_missing(
     io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine, tmp_path: Path
 ) -> None:
-    serve = ServeService(io, bus, store, engine, command=("/nowhere/python",), folder=tmp_path)
+    serve = ServeService(
+        io,
+        bus,
+        store,
+        engine,
+        command=("/nowhere/python",),
+        folder=tmp_path,
+        workplace=tmp_path / "work",
+    )
     with pytest.raises(ServeError) as caught:
         serve.switch_on().result(WAIT_S)
     assert caught.value.code is ErrorCode.SERVE_FAILED
@@ -326,7 +342,13 @@ def test_a_gateway_that_says_nothing_or_does_not_end(
     monkeypatch.setattr("kimi_desktop.serve.service.END_GRACE_S", 0.2)
     program = "import time; time.sleep(600)"
     serve = ServeService(
-        io, bus, store, engine, command=(sys.executable, "-c", program), folder=tmp_path
+        io,
+        bus,
+        store,
+        engine,
+        command=(sys.executable, "-c", program),
+        folder=tmp_path,
+        workplace=tmp_path / "work",
     )
     with pytest.raises(ServeError):
         serve.switch_on().result(WAIT_S)
@@ -339,7 +361,7 @@ def test_a_key_that_cannot_be_kept_holds_until_the_end(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     store = SettingsStore(tmp_path / "file" / "settings.json")
-    serve = ServeService(io, bus, store, engine, folder=tmp_path)
+    serve = ServeService(io, bus, store, engine, folder=tmp_path, workplace=tmp_path / "work")
     key = serve.renew_key().result(WAIT_S).api_key
     assert key == serve.status.api_key == store.settings.serve.api_key
     serve.close()
@@ -359,7 +381,7 @@ def real(tiny_kimi: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     store.update(
         lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, port=free_port()))
     )
-    serve = ServeService(io, bus, store, engine, folder=folder)
+    serve = ServeService(io, bus, store, engine, folder=folder, workplace=folder / "work")
     with embedded_engine(tiny_kimi) as program:
         engine.start(program.endpoint, "tiny-kimi.q8_0")
         on = serve.switch_on().result(WAIT_S)
@@ -590,3 +612,14 @@ def wait_until(done: Callable[[], bool]) -> None:
             return
         threading.Event().wait(0.01)
     raise AssertionError("it did not happen")
+
+
+@pytest.mark.skipif("not os.path.isdir('/proc/self')", reason="reads another process's folder")
+def test_the_gateway_works_in_an_empty_private_folder(serve: ServeService, tmp_path: Path) -> None:
+    serve.switch_on().result(WAIT_S)
+    assert serve._process is not None
+    folder = Path(f"/proc/{serve._process.pid}/cwd").resolve()
+    assert folder == tmp_path / "run" / "gateway"
+    assert (list(folder.iterdir()), folder.stat().st_mode & 0o777) == ([], 0o700)
+    serve.switch_off().result(WAIT_S)
+    assert not folder.exists()

@@ -83,7 +83,7 @@ def test_the_memory_of_the_whole_machine() -> None:
     assert end(-9, was_ready=True, oom_kills=1).code is ErrorCode.ENGINE_OUT_OF_MEMORY
     assert end(-9).code is ErrorCode.ENGINE_KILLED_LOADING
     assert end(-9, was_ready=True).code is ErrorCode.ENGINE_KILLED
-    assert end(1, oom_kills=1).code is ErrorCode.ENGINE_START_FAILED
+    assert end(1, oom_kills=1).code is ErrorCode.ENGINE_SAID_NOTHING
 
 
 def test_a_kill_is_not_explained_by_what_the_log_says() -> None:

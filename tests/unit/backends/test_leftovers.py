@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from kimi_desktop.backends.leftovers import (
     SAME_START_S,
@@ -18,6 +25,39 @@ from kimi_desktop.backends.leftovers import (
 from kimi_desktop.backends.types import Leftover
 
 NOBODY = 2**22 - 1
+LEAVING = """
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
+                         stdout=subprocess.DEVNULL)
+print(os.getpid(), child.pid, flush=True)
+"""
+
+
+@dataclass
+class Session:
+    """A process whose session's leader has left."""
+
+    session: int
+    pid: int
+
+    def lives(self) -> bool:
+        return process_started(self.pid) is not None
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def start_session(folder: Path) -> Session:
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        check=True,
+    )
+    session, pid = map(int, done.stdout.split())
+    return Session(session, pid)
 
 
 def record(folder: Path, **changes: object) -> EngineRecord:
@@ -48,6 +88,25 @@ def test_the_files_of_an_engine_that_is_gone_are_removed(tmp_path: Path) -> None
     write_record(tmp_path, folder.name, record(folder))
     assert find_leftovers(tmp_path) == ()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif("not hasattr(os, 'getsid')", reason="no sessions")
+def test_a_number_that_another_session_has_by_now_is_not_ours(tmp_path: Path) -> None:
+    """The engine is long gone, its number is a stranger's who has left, and his child works on."""
+    folder = tmp_path / "engine-0123abcd"
+    folder.mkdir()
+    strangers, workers = start_session(tmp_path), start_session(folder)
+    try:
+        write_record(tmp_path, "a", record(folder, pid=strangers.session))
+        assert find_leftovers(tmp_path) == ()
+        end_leftovers(tmp_path, [Leftover(strangers.session, "/m.gguf", 1000.0)], 0.1)
+        write_record(tmp_path, "b", record(folder, pid=workers.session))
+        (found,) = find_leftovers(tmp_path)
+        end_leftovers(tmp_path, [found], 5.0)
+        assert (strangers.lives(), workers.lives()) == (True, False)
+    finally:
+        strangers.end()
+        workers.end()
 
 
 def test_a_damaged_record_is_removed_and_removes_nothing_else(tmp_path: Path) -> None:

@@ -69,12 +69,12 @@ def test_programs_that_cannot_be_asked(tmp_path: Path, monkeypatch: pytest.Monke
     assert failure(crash).code is ErrorCode.ENGINE_WRONG_CPU
     chatter = failure(script(tmp_path / "chatter", "echo I am no engine"))
     assert (chatter.code, chatter.params) == (
-        ErrorCode.ENGINE_START_FAILED,
-        {"detail": "I am no engine"},
+        ErrorCode.ENGINE_NOT_ONE,
+        {"path": str(tmp_path / "chatter"), "detail": "I am no engine"},
     )
     monkeypatch.setattr(probe, "PROBE_TIMEOUT_S", 0.1)
     hanging = failure(script(tmp_path / "hanging", "exec sleep 600"))
-    assert hanging.code is ErrorCode.ENGINE_START_FAILED
+    assert hanging.code is ErrorCode.ENGINE_NOT_BEGUN
 
 
 @posix

@@ -318,7 +318,7 @@ def test_an_end_with_status_0_that_nobody_asked_for_is_a_failure() -> None:
     assert ended(lines, 0, was_ready=True, oom_kills=1).code is ErrorCode.ENGINE_OUT_OF_MEMORY
     assert ended(["INFO: fine"], 0, was_ready=True).code is ErrorCode.ENGINE_EXITED
     silent = ended([], 0)
-    assert silent.code is ErrorCode.ENGINE_START_FAILED
+    assert silent.code is ErrorCode.ENGINE_SAID_NOTHING
     assert silent.params["detail"] == "exit 0"
 
 

@@ -22,10 +22,11 @@ from kimi_desktop.base.errors import BackendError, ChatError, ErrorCode
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language
+from kimi_desktop.base.terminal import printable
 from kimi_desktop.chat.presets import AnswerSettings
 from kimi_desktop.chat.service import ChatService
 from kimi_desktop.chat.terminal import BAD_ARGUMENTS, DONE, FAILED, INTERRUPTED, TerminalChat
-from kimi_desktop.chat.terminal_output import printable, stats_line
+from kimi_desktop.chat.terminal_output import stats_line
 from kimi_desktop.chat.terminal_typing import TypedLines
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
 from tests.support.scripted_client import HANG, ScriptedClient, ScriptedEngine, words

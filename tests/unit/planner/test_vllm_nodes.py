@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +99,40 @@ def test_a_line_is_for_a_shell_as_it_stands() -> None:
     assert "/models/Kimi K2.6" in words
     assert "/opt/v/bin/vllm" in words
     assert "ip -o -4 addr show to 10.0.0.2" in other.line
+
+
+@pytest.mark.skipif("sys.platform == 'win32'", reason="lines for a POSIX shell")
+@pytest.mark.parametrize("launcher", Launcher)
+def test_what_answers_has_a_key_of_a_file_and_fetches_no_pictures(
+    tmp_path: Path, launcher: Launcher
+) -> None:
+    program = tmp_path / "vllm"
+    program.write_text('#!/bin/sh\necho "key=$VLLM_API_KEY"\necho "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    commands = node_commands(dataclasses.replace(SERVED, program=str(program)), TWO, launcher)
+    (answering,) = [each for each in commands if "--port" in each.words and "serve" in each.words]
+    assert value(answering, "--allowed-media-domains") == "nowhere.invalid"
+    assert not any("VLLM_API_KEY" in each.line for each in commands if each is not answering)
+
+    def run() -> list[str]:
+        done = subprocess.run(
+            ["/bin/sh", "-c", answering.line],
+            env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout.splitlines()
+
+    key, words = run()
+    kept = tmp_path / ".vllm-api-key"
+    assert key == f"key={kept.read_text(encoding='utf-8').strip()}"
+    assert len(key) > 40
+    assert key.removeprefix("key=") not in words
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert run()[0] == key  # the same again
+    kept.write_text("\n", encoding="utf-8")
+    assert run() == []  # never without one
 
 
 def test_a_repository_of_a_hub_is_fetched_there() -> None:
