@@ -510,12 +510,28 @@
         <translation>槽位</translation>
     </message>
     <message>
+        <source>GPUs</source>
+        <translation>GPU</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>模型</translation>
     </message>
     <message>
         <source>Engine</source>
         <translation>引擎</translation>
+    </message>
+    <message>
+        <source>automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>on</source>
+        <translation>开</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>关</translation>
     </message>
     <message>
         <source>context {size}</source>
@@ -570,6 +586,14 @@
     <message>
         <source>Decode</source>
         <translation>生成</translation>
+    </message>
+    <message>
+        <source>Prefill</source>
+        <translation>预填充</translation>
+    </message>
+    <message>
+        <source>First token</source>
+        <translation>首字延迟</translation>
     </message>
     <message>
         <source>Load</source>

@@ -11,10 +11,8 @@ import logging
 import sqlite3
 import threading
 import time
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,7 @@ from kimi_desktop.monitor.experiment_types import Experiment
 from kimi_desktop.monitor.export import export_csv
 from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_samples import RunSamples
+from kimi_desktop.monitor.run_settings import changed_settings, settings_from
 from kimi_desktop.monitor.run_types import (
     Outcome,
     RunForecast,
@@ -45,7 +44,6 @@ log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 12
 """A minute of five-second rows: one write for all of them."""
-PLAIN = LoadSettings(Path())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -311,49 +309,3 @@ class Notebook:
     def _delete(self, run_id: int) -> None:
         self._opened().delete(run_id)
         self._bus.publish(RunsChanged())
-
-
-def changed_settings(settings: LoadSettings) -> dict[str, Any]:
-    """Load settings as JSON has them; those that are as plain ones are left out, and so is text."""
-    found: dict[str, Any] = {}
-    for field in dataclasses.fields(settings):
-        value = getattr(settings, field.name)
-        if field.name in ("model_path", "chat_template", "stop") or value == getattr(
-            PLAIN, field.name
-        ):
-            continue
-        found[field.name] = _plain(value)
-    return found
-
-
-def settings_from(model: Path, kept: Mapping[str, Any]) -> LoadSettings | None:
-    """The reverse of ``changed_settings``; None for a name or a value that is not known."""
-    hints = typing.get_type_hints(LoadSettings)
-    values: dict[str, Any] = {}
-    try:
-        for name, value in kept.items():
-            values[name] = _typed(hints[name], value)
-        return LoadSettings(model, **values)
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _typed(kind: Any, value: Any) -> Any:  # noqa: ANN401
-    for choice in (kind, *typing.get_args(kind)):
-        if isinstance(choice, type) and issubclass(choice, StrEnum):
-            return choice(value)
-        if choice is Path:
-            return Path(value)
-    return _frozen(value)
-
-
-def _frozen(value: Any) -> Any:  # noqa: ANN401
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    return value

@@ -8,6 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from kimi_desktop.base.events import Event
+from kimi_desktop.monitor.run_settings import shown_settings
+
+AUTO = "auto"
+"""Of a setting: left to the planner or the engine."""
 
 
 class Outcome(StrEnum):
@@ -94,7 +98,11 @@ class Difference:
 
 
 def differences(first: RunRecord, second: RunRecord) -> tuple[Difference, ...]:
-    """The settings in which they differ, by name; ``""`` where one left it as it is."""
+    """The settings in which they differ, by name, with what held where a run says nothing.
+
+    ``AUTO`` where it was left to the planner or the engine, ``""`` where a run knows no such
+    setting.
+    """
     found = [
         Difference(name, one, two)
         for name, one, two in (
@@ -103,9 +111,17 @@ def differences(first: RunRecord, second: RunRecord) -> tuple[Difference, ...]:
         )
         if one != two
     ]
-    names = sorted({*first.settings, *second.settings})
-    for name in names:
-        one, two = first.settings.get(name, ""), second.settings.get(name, "")
+    ones, twos = shown_settings(first.settings), shown_settings(second.settings)
+    for name in sorted({*ones, *twos}):
+        one, two = _told(ones.get(name, "")), _told(twos.get(name, ""))
         if one != two:
-            found.append(Difference(name, str(one), str(two)))
+            found.append(Difference(name, one, two))
     return tuple(found)
+
+
+def _told(value: object) -> str:
+    if value is None:
+        return AUTO
+    if isinstance(value, list):
+        return ", ".join(map(_told, value))
+    return str(value)

@@ -9,7 +9,7 @@ from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.monitor.history import Row
-from kimi_desktop.monitor.notebook import settings_from
+from kimi_desktop.monitor.run_settings import settings_from
 from kimi_desktop.monitor.run_types import RunRecord, RunsChanged
 from tests.support.scripted_desk import Desk
 

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
@@ -37,6 +38,14 @@ def switch(qapp: QApplication) -> Iterator[LanguageSwitch]:
 
 def test_nothing_is_missing_stale_or_wrong():
     assert tool.check() == []
+
+
+def test_rates_are_told_in_chinese():
+    files = sorted((TOOL.parents[1] / "assets" / "translations").glob("*_zh_CN.ts"))
+    assert files
+    for file in files:
+        for said in ElementTree.parse(file).iter("translation"):
+            assert "tok/s" not in (said.text or "")
 
 
 def test_the_parts_cover_every_file_once():

@@ -88,12 +88,12 @@ TEXTS: dict[str, Text] = {
     "diagnosis.beyond.line": Text("Raise the limit", "提高限制"),
     "diagnosis.slow.decode": Text(
         "Slower than forecast: {measured:.1f} tok/s, where {low:.1f} to {high:.1f} were expected.",
-        "比预测慢：{measured:.1f} tok/s，预计为 {low:.1f} 到 {high:.1f}。",
+        "比预测慢：{measured:.1f} 词元/秒，预计为 {low:.1f} 到 {high:.1f}。",
     ),
     "diagnosis.slow.prefill": Text(
         "The prompt was read more slowly than forecast: {measured:,.0f} tok/s, where {low:,.0f} to"
         " {high:,.0f} were expected.",
-        "提示词处理比预测慢：{measured:,.0f} tok/s，预计为 {low:,.0f} 到 {high:,.0f}。",
+        "提示词处理比预测慢：{measured:,.0f} 词元/秒，预计为 {low:,.0f} 到 {high:,.0f}。",
     ),
     "diagnosis.slow.first_token": Text(
         "The first token took {measured:,.0f} s; with the conversation in the cache {low:,.0f} to"

@@ -13,6 +13,7 @@ from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.operation import Cancelled, Operation
+from kimi_desktop.base.units import format_duration, format_tokens_per_s
 from kimi_desktop.monitor.experiment_types import (
     Experiment,
     ExperimentProgressed,
@@ -25,6 +26,7 @@ from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.engine_words import loaded_model
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.monitor.curve import CurvePlot, Series
+from kimi_desktop.ui.monitor.run_words import NONE
 from kimi_desktop.ui.monitor.strokes import DASH, SOLID, Stroke
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
 from kimi_desktop.ui.widgets.card import Card, Heading, ScrollPage
@@ -355,16 +357,15 @@ class ExperimentsView(QWidget):
     def _texts(self, point: Point) -> tuple[str, ...]:
         if point.error is not None:
             return point.value, describe_error(point.error, language())[0]
+        spoken = language()
         return (
             point.value,
             *(
-                "–" if value is None else f"{value:,.1f} {unit}"
-                for value, unit in (
-                    (point.prefill_tps, "tok/s"),
-                    (point.decode_tps, "tok/s"),
-                    (point.total_tps, "tok/s"),
-                    (point.first_token_s, "s"),
-                    (point.load_s, "s"),
-                )
+                NONE if rate is None else format_tokens_per_s(rate, spoken)
+                for rate in (point.prefill_tps, point.decode_tps, point.total_tps)
+            ),
+            *(
+                NONE if took is None else format_duration(took, spoken)
+                for took in (point.first_token_s, point.load_s)
             ),
         )

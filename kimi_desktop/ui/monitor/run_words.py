@@ -9,11 +9,13 @@ from PySide6.QtCore import QCoreApplication
 from kimi_desktop.base.messages import TOPICS, cause_sentences
 from kimi_desktop.base.units import (
     format_context,
+    format_count,
     format_duration,
     format_gib,
     format_tokens_per_s,
 )
-from kimi_desktop.monitor.run_types import Band, Outcome, RunRecord
+from kimi_desktop.monitor.run_settings import shown_settings
+from kimi_desktop.monitor.run_types import AUTO, Band, Outcome, RunRecord
 from kimi_desktop.monitor.types import Mark
 from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.language import language
@@ -59,20 +61,33 @@ def setting_name(name: str) -> str:
         "n_batch": QCoreApplication.translate("RunWords", "Batch"),
         "n_threads": QCoreApplication.translate("RunWords", "Threads"),
         "n_parallel": QCoreApplication.translate("RunWords", "Slots"),
+        "gpus": QCoreApplication.translate("RunWords", "GPUs"),
         "model": QCoreApplication.translate("RunWords", "Model"),
         "engine": QCoreApplication.translate("RunWords", "Engine"),
-    }.get(name, name)
+    }.get(name, name.rpartition(".")[2])
+
+
+def setting_words(value: str) -> str:
+    """What a setting was (``monitor.run_types.Difference``)."""
+    translate = QCoreApplication.translate
+    words = {
+        AUTO: translate("RunWords", "automatic"),
+        "True": translate("RunWords", "on"),
+        "False": translate("RunWords", "off"),
+        "": NONE,
+    }
+    if value.isascii() and value.isdigit():
+        return format_count(int(value))
+    return words.get(value, value)
 
 
 def settings_words(run: RunRecord) -> str:
     """The settings that matter most, in one line."""
-    settings = run.settings
-    parts = [
-        QCoreApplication.translate("RunWords", "context {size}").format(
-            size=format_context(int(settings.get("context", 4096)))
-        )
-    ]
-    translate = QCoreApplication.translate
+    settings, translate = run.settings, QCoreApplication.translate
+    held = shown_settings(settings)
+    parts = []
+    if size := held["context"]:
+        parts.append(translate("RunWords", "context {size}").format(size=format_context(int(size))))
     if layers := settings.get("n_gpu_layers"):
         one = translate("RunWords", "1 layer on GPU")
         several = translate("RunWords", "{count} layers on GPU")
@@ -81,7 +96,7 @@ def settings_words(run: RunRecord) -> str:
         one = translate("RunWords", "1 expert layer in RAM")
         several = translate("RunWords", "{count} expert layers in RAM")
         parts.append(one if experts == 1 else several.format(count=experts))
-    if cache := settings.get("cache_type"):
+    if cache := held["cache_type"]:
         parts.append(f"KV {cache}")
     if slots := settings.get("n_parallel"):
         one, several = translate("RunWords", "1 slot"), translate("RunWords", "{count} slots")
@@ -93,6 +108,18 @@ def decode_words(run: RunRecord) -> str:
     """Measured speed; a dash before an answer."""
     rate = run.measured.decode_tps
     return NONE if rate is None else format_tokens_per_s(rate, language())
+
+
+def prefill_words(run: RunRecord) -> str:
+    """How fast the last long prompt was read."""
+    rate = run.measured.prefill_tps
+    return NONE if rate is None else format_tokens_per_s(rate, language())
+
+
+def first_token_words(run: RunRecord) -> str:
+    """How long the last answer's first token took."""
+    took = run.measured.first_token_s
+    return NONE if took is None else format_duration(took, language())
 
 
 def load_words(run: RunRecord) -> str:

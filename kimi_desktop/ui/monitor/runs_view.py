@@ -14,10 +14,13 @@ from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.monitor.run_row import RunRow
 from kimi_desktop.ui.monitor.run_words import (
     decode_words,
+    first_token_words,
     load_words,
     memory_words,
     moment,
+    prefill_words,
     setting_name,
+    setting_words,
 )
 from kimi_desktop.ui.widgets.card import Card, Heading, ScrollPage
 from kimi_desktop.ui.widgets.label import MEDIUM, REGULAR, Label, TextSize
@@ -168,9 +171,11 @@ class _Compare(Card):
         self._heading.setText(self.tr("What changed, and what it did"))
         rows = [
             ("", f"{first.title} {moment(first)}", f"{second.title} {moment(second)}"),
-            *((setting_name(row.name), row.first or "–", row.second or "–")
+            *((setting_name(row.name), setting_words(row.first), setting_words(row.second))
               for row in differences(first, second)),
             (self.tr("Decode"), decode_words(first), decode_words(second) + _change(first, second)),
+            (self.tr("Prefill"), prefill_words(first), prefill_words(second)),
+            (self.tr("First token"), first_token_words(first), first_token_words(second)),
             (self.tr("Load"), load_words(first), load_words(second)),
             (self.tr("Memory"), memory_words(first), memory_words(second)),
         ]  # fmt: skip

@@ -62,10 +62,13 @@ def test_two_are_compared_and_a_third_takes_the_place_of_the_first(page):
     assert page.runs.compare.isVisible()
     texts = page.runs.compare.texts()
     assert ["Expert layers in RAM", "48", "44"] in texts
-    assert ["KV type", "–", "q8_0"] in texts
+    assert ["KV type", "f16", "q8_0"] in texts
+    assert ["Prefill", "196 tok/s", "196 tok/s"] in texts
+    assert ["First token", "3.1 s", "3.1 s"] in texts
     assert ["Decode", "15.8 tok/s", "18.4 tok/s (+16 %)"] in texts
     rows[0].tick.click()
     assert [row.run.id for row in page.runs.rows() if row.tick.isChecked()] == [4, 2]
+    assert ["Threads", "automatic", "64"] in page.runs.compare.texts()
 
 
 def test_a_star_makes_its_settings_the_models_own(qtbot, page, services):

@@ -37,6 +37,10 @@ def test_both_languages_say_the_same(topic: str, key: str, text: Text) -> None:
     assert "" not in fields(text.en)  # {} has no name to fill
 
 
+def test_rates_are_told_in_chinese() -> None:
+    assert [key for _, key, text in ALL if "tok/s" in text.zh] == []
+
+
 def test_texts_are_filled_in_both_languages() -> None:
     assert message("machine.core.many", Language.EN, count=16) == "16 cores"
     assert message("machine.core.many", Language.ZH_CN, count=16) == "16 核"

@@ -14,23 +14,22 @@ from hypothesis import strategies as st
 
 from kimi_desktop.backends.types import (
     EngineKind,
+    EngineOptions,
     EngineState,
     EngineStateChanged,
     EngineStatus,
     LoadSettings,
+    VllmSettings,
 )
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
-from kimi_desktop.monitor.notebook import (
-    Notebook,
-    RunIntent,
-    changed_settings,
-    settings_from,
-)
+from kimi_desktop.monitor.notebook import Notebook, RunIntent
+from kimi_desktop.monitor.run_settings import changed_settings, settings_from
 from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunRecord
 from kimi_desktop.monitor.types import SampleTaken
-from kimi_desktop.planner.plan_types import LoadMode
+from kimi_desktop.planner.plan_types import LoadMode, RpcDevice
+from kimi_desktop.planner.vllm_types import ServerSettings, ServerWishes, Split
 from tests.support.samples import gpu_sample, sample
 
 SETTINGS = LoadSettings(Path("/m/k.gguf"), context=8192, gpus=(0,), load_mode=LoadMode.MMAP)
@@ -146,6 +145,20 @@ def test_the_app_ends_what_still_runs(tmp_path: Path) -> None:
     again.io.close()
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        LoadSettings(Path("/m/hf"), kind=EngineKind.VLLM, server=VllmSettings(ServerSettings())),
+        LoadSettings(Path("/m/k.gguf"), options=EngineOptions(lora="/a.gguf")),
+        LoadSettings(Path("/m/k.gguf"), workers=(RpcDevice(1, "10.0.0.2:50052", 0),)),
+    ],
+)
+def test_runs_with_nested_settings_are_noted_too(desk: Desk, settings: LoadSettings) -> None:
+    desk.move(EngineState.LOADING, settings=settings)
+    run = desk.wait(lambda run: run.outcome is Outcome.RUNNING)
+    assert desk.book.settings_of(run) == settings
+
+
 def test_plain_settings_are_left_out() -> None:
     assert changed_settings(LoadSettings(Path("/x"))) == {}
     binary = LoadSettings(Path("/x"), binary=Path("/b"), overrides=(("a", -1),), stop=("x",))
@@ -168,6 +181,24 @@ def test_plain_settings_are_left_out() -> None:
         n_threads=st.none() | st.integers(1, 64),
         repack=st.booleans(),
         extra=st.lists(st.text(max_size=5), max_size=2).map(tuple),
+        workers=st.lists(
+            st.builds(RpcDevice, st.integers(0, 9), st.text(max_size=9), st.integers(0, 7)),
+            max_size=2,
+        ).map(tuple),
+        options=st.builds(EngineOptions, lora=st.text(max_size=5), draft_tokens=st.integers(0, 9)),
+        server=st.none()
+        | st.builds(
+            VllmSettings,
+            server=st.none()
+            | st.builds(
+                ServerSettings,
+                split=st.builds(Split, tensor=st.integers(1, 8), experts=st.booleans()),
+                context=st.integers(0, 10**6),
+                memory_share=st.none() | st.floats(0.1, 1),
+            ),
+            wishes=st.builds(ServerWishes, split=st.none() | st.just(Split(2, 2))),
+            needs=st.lists(st.text(max_size=5), max_size=2).map(tuple),
+        ),
     )
 )
 def test_settings_come_back_from_json(settings: LoadSettings) -> None:

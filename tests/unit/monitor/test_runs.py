@@ -107,9 +107,56 @@ def test_two_runs_differ_in_what_was_set() -> None:
     other = dataclasses.replace(RUN, engine="llama.cpp b2", settings={"context": 4096, "x": 1})
     assert differences(RUN, other) == (
         Difference("engine", "llama.cpp b1", "llama.cpp b2"),
-        Difference("binary", "/x", ""),
+        Difference("binary", "/x", "auto"),
         Difference("context", "8192", "4096"),
-        Difference("gpus", "[0, 1]", ""),
+        Difference("gpus", "0, 1", "auto"),
         Difference("x", "", "1"),
     )
     assert differences(RUN, RUN) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "set_to", "plain"),
+    [
+        ("cache_type", "q8_0", "f16"),
+        ("n_batch", 4096, "2048"),
+        ("n_ubatch", 1024, "512"),
+        ("n_parallel", 4, "1"),
+        ("context", 8192, "4096"),
+        ("n_gpu_layers", 7, "0"),
+        ("n_threads", 8, "auto"),
+        ("load_mode", "mlock", "auto"),
+        ("repack", False, "True"),
+    ],
+)
+def test_what_a_run_does_not_say_is_what_held(name: str, set_to: object, plain: str) -> None:
+    first = dataclasses.replace(RUN, settings={})
+    second = dataclasses.replace(RUN, settings={name: set_to})
+    assert differences(first, second) == (Difference(name, plain, str(set_to)),)
+
+
+def test_nested_settings_are_compared_one_by_one() -> None:
+    other = dataclasses.replace(RUN, settings={**RUN.settings, "options": {"lora": "a.gguf"}})
+    assert differences(RUN, other) == (Difference("options.lora", "", "a.gguf"),)
+
+
+def test_a_server_engine_has_no_layers_and_its_own_context() -> None:
+    server = {"context": 32768, "cache": "fp8", "n_sequences": None, "memory_share": 0.9}
+    vllm = {
+        "kind": "vllm",
+        "context": 0,
+        "server": {"server": server, "wishes": {"users": 2}},
+    }
+    found = {
+        row.name: (row.first, row.second)
+        for row in differences(
+            dataclasses.replace(RUN, settings={"n_gpu_layers": 62}),
+            dataclasses.replace(RUN, settings=vllm),
+        )
+    }
+    assert found["context"] == ("4096", "32768")
+    assert found["cache_type"] == ("f16", "fp8")
+    assert found["n_parallel"] == ("1", "auto")
+    assert found["n_gpu_layers"] == ("62", "")
+    assert found["server.server.memory_share"] == ("", "0.9")
+    assert not [name for name in found if "wishes" in name]
