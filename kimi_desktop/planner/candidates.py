@@ -92,8 +92,9 @@ class Site:
     rule: SpeedRule
     prompts: ForecastRule
     uses_gpus: bool
-    margins: dict[int, int] = field(default_factory=dict)
-    """Bytes per GPU that an exact forecast found to be missing."""
+    margins: dict[tuple[int, bool], int] = field(default_factory=dict)
+    """Bytes per GPU that an exact forecast found to be missing, where weights are brought to GPUs
+    and where they are not: one is no reason to leave more free with the other."""
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -198,7 +199,7 @@ class Site:
             - reserve * self.machine.gpus[number].vram_total_bytes
             - (overhead if self.machine.gpus[number].link is None else far)
             - wider
-            - self.margins.get(number, 0)
+            - self.margins.get((number, base.offload_ops), 0)
             for number in gpus
         ]
 

@@ -8,6 +8,7 @@ first so that every GPU keeps its reserve, else so that the fullest one keeps th
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from itertools import permutations
 
 from kimi_desktop.planner.candidates import Candidate, Site, Way
@@ -48,7 +49,8 @@ class FixedChooser(Chooser):
             found = self._of_type(context, cache_type)
             if best is None or self._rank(found, price) < self._rank(best):
                 best = found
-            if self._is_good(best) and not (self._experts_open and best.experts_in_ram):
+            is_open = self._experts_open and best.experts_in_ram
+            if self._is_good(best) and not is_open and not self._gave_up(best):
                 break
             price = 1 + self.rules.cache_price
         assert best is not None  # there is one cache type at least
@@ -60,21 +62,37 @@ class FixedChooser(Chooser):
         is_spread = self._experts_open and self.wishes.tensor_split is None
         if is_spread and (placed := self.on_gpus(context, cache_type)):
             return dataclasses.replace(placed, way=Way.AS_WISHED)
-        best: Candidate | None = None
-        for n_ubatch in self._ubatches():
-            base = self.base(context, cache_type, n_ubatch)
-            found = self._over_sets(base)
-            if best is None or self._rank(found) < self._rank(best):
-                best = found
-            if self._is_good(best) or not self._helps(found):
-                break
-        assert best is not None  # there is one micro-batch at least
+        bases = [self.base(context, cache_type, size) for size in self._ubatches()]
+        best = self._first_good(bases)
+        if best.reads.host_bytes and (best.over_share > 0 or self._gave_up(best)):
+            # Each way with the micro-batch that suits it: bringing weights to a GPU wants a large
+            # one, and a smaller one is still far faster than none of that.
+            without = [dataclasses.replace(base, offload_ops=False) for base in bases]
+            best = min(best, self._first_good(without), key=self._rank)
         is_open = self.wishes.n_gpu_layers is None and self.wishes.tensor_split is None
         if is_open and best.over_share > self.site.reserve_share:
             sizes = dict.fromkeys((self._ubatches()[0], SMALL_UBATCH))
             bases = [self.base(context, cache_type, size) for size in sizes]
             best = min((best, *map(self._with_fewer_layers, bases)), key=self._rank)
         return best
+
+    def _first_good(self, bases: Sequence[Placement]) -> Candidate:
+        """Of micro-batches from large to small the first that keeps the reserve, else the best."""
+        best: Candidate | None = None
+        for base in bases:
+            found = self._over_sets(base)
+            if best is None or self._rank(found) < self._rank(best):
+                best = found
+            if self._is_good(best) or not self._helps(found):
+                break
+        assert best is not None  # there is one micro-batch at least
+        return best
+
+    def _gave_up(self, found: Candidate) -> bool:
+        """Prompts are read more slowly than they would be with more room."""
+        placement = found.placement
+        slower = placement.n_ubatch < self._ubatches()[0] or not placement.offload_ops
+        return slower and found.reads.host_bytes > 0
 
     def _ubatches(self) -> list[int]:
         """From what reads prompts fastest to what takes the least memory."""
@@ -88,12 +106,12 @@ class FixedChooser(Chooser):
         return sizes
 
     def _helps(self, found: Candidate) -> bool:
-        """Less working memory may be all that is needed."""
+        """Less working memory may be all that is needed, with another split that of all GPUs."""
         split = found.placement.tensor_split or (1.0,)
         compute = self.site.compute(found.placement, split, found.placement.n_gpu_layers)
         sizes = [self.site.machine.gpus[number].vram_total_bytes for number in found.gpus]
         lacks = max(found.over_share - self.site.reserve_share, 0.0) * max(sizes, default=0)
-        return lacks < max(compute.values())
+        return lacks < sum(compute.values())
 
     def _is_good(self, found: Candidate) -> bool:
         return not any(found.short_of(self.site.reserve_share))
@@ -110,7 +128,7 @@ class FixedChooser(Chooser):
         )
 
     def _over_sets(self, base: Placement) -> Candidate:
-        """The best over all sets of GPUs; without bringing weights to them when that is it."""
+        """The best over all sets of GPUs."""
         first = self._sets()[0][-1]
         best = self._made(first, base)
         tried = {first}
@@ -125,10 +143,6 @@ class FixedChooser(Chooser):
                     break
             if not best.over_share:
                 return best
-        if base.offload_ops and best.over_share and self._helps(best):
-            return min(
-                best, self._over_sets(dataclasses.replace(base, offload_ops=False)), key=self._rank
-            )
         return best
 
     def _sets(self) -> list[list[tuple[int, ...]]]:

@@ -160,8 +160,11 @@ class _Search:
         for context in contexts[:-1]:
             found = self.chooser.best(context)
             worse = found.short_of(self.reserve) > short.short_of(self.reserve)
-            most = short.exchange_seconds * self.rules.context_price
-            if not worse and found.exchange_seconds <= most:
+            slower = (
+                found.seconds > short.seconds * self.rules.context_price
+                or found.exchange_seconds > short.exchange_seconds * self.rules.prompt_price
+            )
+            if not worse and not slower:
                 plan = self._settled(context)
                 if plan.fits or any(short.short_of(self.reserve)[:2]):
                     return plan
@@ -199,8 +202,9 @@ class _Search:
                 break
             for number, excess in over.items():
                 # Compute buffers jump with the split, so that a margin may bring the next excess.
-                margin = self.site.margins.get(number, 0)
-                self.site.margins[number] = 2 * margin + excess + LEAST_MARGIN_BYTES
+                place = (number, candidate.placement.offload_ops)
+                margin = self.site.margins.get(place, 0)
+                self.site.margins[place] = 2 * margin + excess + LEAST_MARGIN_BYTES
         self.site.margins.clear()
         assert nearest is not None  # the loop ran
         return self._plan(*nearest[1:])

@@ -42,7 +42,10 @@ class ProfileRules:
     context: int | None
     """Aimed at when the user names none; None = what the model was trained for."""
     context_price: float
-    """How much slower a longer context may make it, as a factor of a short one's time."""
+    """How much slower a longer context may make answers, as a factor of a short one's time."""
+    prompt_price: float
+    """The same for a prompt and its answer together: half the context is seldom given for a larger
+    micro-batch."""
     n_ubatch_staged: int
     """Micro-batch with experts in RAM: they cross PCIe once for each."""
     cache_price: float
@@ -50,10 +53,10 @@ class ProfileRules:
 
 
 RULES: Mapping[Profile, ProfileRules] = {
-    Profile.SAFE: ProfileRules(0.10, 32_768, 1.15, 2048, 0.20),
-    Profile.BALANCED: ProfileRules(0.06, 65_536, 1.15, 2048, 0.08),
-    Profile.LONG_CONTEXT: ProfileRules(0.05, None, 2.0, 1024, 0.05),
-    Profile.FASTEST: ProfileRules(0.03, 16_384, 1.02, 4096, 0.05),
+    Profile.SAFE: ProfileRules(0.10, 32_768, 1.15, 1.4, 2048, 0.20),
+    Profile.BALANCED: ProfileRules(0.06, 65_536, 1.15, 1.4, 2048, 0.08),
+    Profile.LONG_CONTEXT: ProfileRules(0.05, None, 2.0, 2.0, 1024, 0.05),
+    Profile.FASTEST: ProfileRules(0.03, 16_384, 1.02, 1.05, 4096, 0.05),
 }
 
 

@@ -17,8 +17,8 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.geometry import LayerKind, TensorTable
 from kimi_desktop.planner.cache import cache_by_device
 from kimi_desktop.planner.hardware import gpu_speed, host_speed, shared_gpu_speed, shares_memory
-from kimi_desktop.planner.host_settings import host_in_use
-from kimi_desktop.planner.plan_types import Plan, TokenReads
+from kimi_desktop.planner.host_settings import host_in_use, threads_for
+from kimi_desktop.planner.plan_types import Numa, Plan, TokenReads, Wishes
 from kimi_desktop.planner.speed import decode_parts, link_parts, prompt_parts
 from kimi_desktop.planner.speed_factors import Factors, shipped_speed_data
 from kimi_desktop.planner.speed_types import (
@@ -196,7 +196,10 @@ class ForecastRule:
         self, shape: ModelShape, machine: Machine, rates: MeasuredRates, factors: Factors
     ) -> None:
         self._machine, self._factors = machine, factors
-        self._host = host_speed(machine, rates.ram)
+        # The cores that the plan will have: what the forecast of a finished plan counts as well.
+        threads, _ = threads_for(machine, Wishes())
+        whole = host_speed(machine, rates.ram)
+        self._host = host_in_use(whole, threads, Numa.OFF, machine.cpu.numa_nodes)
         self._gpus = tuple(gpu_speed(gpu, rates.pcie) for gpu in machine.gpus)
         self._is_unified = shares_memory(machine)
         self._links: dict[tuple[bool, ...], float] = {}

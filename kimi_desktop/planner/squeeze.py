@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations, product
+from itertools import permutations
 
 from kimi_desktop.planner.candidates import Candidate, Way
 from kimi_desktop.planner.choose import SMALL_UBATCH, Chooser
@@ -67,28 +67,31 @@ class Squeeze:
         return min(memory.available_bytes, total) - self._share * total
 
     def _of_context(self, context: int, *, least: bool = False) -> Candidate | None:
-        """The fastest that fits, with the largest micro-batch that does."""
+        """The fastest that fits, of each way with the largest micro-batch that does."""
         sizes = [self._wishes.n_ubatch or LEAST_UBATCH]
         while not least and self._wishes.n_ubatch is None and sizes[0] < SMALL_UBATCH:
             sizes.insert(0, 2 * sizes[0])
-        for cache_type, n_ubatch in product(self._chooser.cache_types(), sizes):
-            base = self._chooser.base(context, cache_type, n_ubatch)
-            if best := self._of_base(base):
-                return best
-        return None
-
-    def _of_base(self, base: Placement) -> Candidate | None:
-        best: Candidate | None = None
-        for offload_ops in (True, False):
-            with_ops = dataclasses.replace(base, offload_ops=offload_ops)
-            for layers in self._layers():
-                for found in self._with_layers(with_ops, layers):
-                    faster = best is None or found.exchange_seconds < best.exchange_seconds
-                    if faster and self._accepts(found):
-                        best = found
+        for cache_type in self._chooser.cache_types():
+            bases = [self._chooser.base(context, cache_type, size) for size in sizes]
+            best = self._first_of(bases)
+            if best is None or best.placement.n_ubatch < bases[0].n_ubatch:
+                without = [dataclasses.replace(base, offload_ops=False) for base in bases]
+                best = _faster(best, self._first_of(without))
             if best is not None:
                 return best
         return None
+
+    def _first_of(self, bases: Sequence[Placement]) -> Candidate | None:
+        """The fastest that fits, with the largest micro-batch that does."""
+        return next((found for base in bases if (found := self._of_base(base))), None)
+
+    def _of_base(self, base: Placement) -> Candidate | None:
+        best: Candidate | None = None
+        for layers in self._layers():
+            for found in self._with_layers(base, layers):
+                if _faster(best, found) is found and self._accepts(found):
+                    best = found
+        return best
 
     def _layers(self) -> Sequence[int]:
         """Counts of layers on GPUs."""
@@ -168,3 +171,10 @@ class Squeeze:
             return [gpus for n in range(1, len(order) + 1) for gpus in permutations(order, n)]
         roomy = tuple(sorted(order, key=lambda number: -self._room(number)))
         return list(dict.fromkeys([order, roomy, order[::-1], roomy[::-1]]))
+
+
+def _faster(one: Candidate | None, other: Candidate | None) -> Candidate | None:
+    """The faster of two, the first when they are as fast."""
+    if one is None or other is None:
+        return one or other
+    return other if other.exchange_seconds < one.exchange_seconds else one

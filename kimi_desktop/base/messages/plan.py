@@ -233,9 +233,10 @@ TEXTS: dict[str, Text] = {
     ),
     "plan.why.context.shorter": Text(
         "The context is {context} instead of the {aim} that this profile aims at: a longer one "
-        "does not fit here or makes answers clearly slower; its cache takes {size}.",
-        "上下文为 {context}，而不是该方案的目标值 {aim}：更长的放不下，或会明显变慢；"
-        "缓存占用 {size}。",
+        "does not fit with this profile's reserve, or makes prompts or answers clearly slower; its "
+        "cache takes {size}.",
+        "上下文为 {context}，而不是该方案的目标值 {aim}：更长的在该方案的余量内放不下，"
+        "或会使处理提示词或回答明显变慢；缓存占用 {size}。",
     ),
     "plan.why.context.whole": Text(
         "The context is {context}, all that the model was trained for; its cache takes {size}.",
