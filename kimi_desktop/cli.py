@@ -130,25 +130,15 @@ def _plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
 
 
 def _diagnose(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
-    del paths  # a pasted log needs no profile
-    from kimi_desktop.diagnosis.engine import diagnose  # noqa: PLC0415
-    from kimi_desktop.diagnosis.read import evidence_from, read_evidence  # noqa: PLC0415
-    from kimi_desktop.diagnosis.report import (  # noqa: PLC0415
-        diagnosis_lines,
-        diagnosis_object,
-    )
+    from kimi_desktop.runs_verb import diagnose_what  # noqa: PLC0415
 
-    if str(options.log) == "-":
-        evidence = evidence_from(sys.stdin.buffer)
-    else:
-        evidence = read_evidence(options.log)
-    found = diagnose(evidence)
-    if options.json:
-        told = diagnosis_object(found, language)
-        sys.stdout.write(json_text(told, indent=1) + "\n")
-    else:
-        sys.stdout.writelines(f"{printable(line)}\n" for line in diagnosis_lines(found, language))
-    return 0
+    return diagnose_what(options, paths, language)
+
+
+def _runs(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.runs_verb import list_runs  # noqa: PLC0415
+
+    return list_runs(options, paths, language)
 
 
 def _download(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
@@ -413,5 +403,6 @@ RUNS: Mapping[str, Run] = {
     "worker": _worker,
     "nodes": _nodes,
     "workers": _workers,
+    "runs": _runs,
     "diagnose": _diagnose,
 }

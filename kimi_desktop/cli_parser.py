@@ -16,6 +16,7 @@ ENDPOINT_ACTIONS = ("list", "check", "add", "remove")
 ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
 WORKER_PORT = 50052
 """Of llama.cpp's own ggml-rpc-server."""
+RUNS_SHOWN = 20
 WORKER_ACTIONS = ("list", "add", "check", "remove")
 ENGINES = ("llama.cpp", *SERVER_ENGINES)
 
@@ -73,16 +74,11 @@ def command_line(language: Language, runs: Mapping[str, Run]) -> argparse.Argume
     plan.add_argument("--pp", type=int, metavar="N", help=say("plan.pp"))
     _add_files(verb, say)
     _add_engines(verb, say)
-    diagnose = verb("diagnose")
-    diagnose.add_argument("log", type=Path, metavar="LOG", help=say("diagnose.log"))
     chat = verb("chat")
     chat.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     chat.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
     chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
-    bench = verb("bench")
-    bench.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
-    bench.add_argument("--vary", metavar="NAME=A,B,C", type=_variable, help=say("bench.vary"))
-    bench.add_argument("--users", metavar="1,2,4", type=_counts, help=say("bench.users"))
+    _add_runs(verb, say)
     serve = verb("serve")
     serve.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     serve.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
@@ -137,6 +133,20 @@ def _add_machines(
     workers.add_argument("--device", default="", metavar="NAME", help=say("workers.device"))
 
 
+def _add_runs(verb: Callable[[str], argparse.ArgumentParser], say: Callable[[str], str]) -> None:
+    """The verbs for what was measured and how it ended."""
+    bench = verb("bench")
+    bench.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
+    bench.add_argument("--vary", metavar="NAME=A,B,C", type=_variable, help=say("bench.vary"))
+    bench.add_argument("--users", metavar="1,2,4", type=_counts, help=say("bench.users"))
+    diagnose = verb("diagnose")
+    diagnose.add_argument("log", nargs="?", metavar="LOG|RUN", help=say("diagnose.log"))
+    runs_list = verb("runs")
+    runs_list.add_argument(
+        "--limit", type=_limit, default=RUNS_SHOWN, metavar="N", help=say("runs.limit")
+    )
+
+
 def _add_engines(verb: Callable[[str], argparse.ArgumentParser], say: Callable[[str], str]) -> None:
     """The verbs for what answers: engines of this machine, and servers of others."""
     engine = verb("engine")
@@ -182,6 +192,12 @@ def _port(text: str) -> int:
     if not 1 <= number <= 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port (1 to 65535)")
     return number
+
+
+def _limit(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 999999")
+    return int(text)
 
 
 BENCH_VARIABLES = ("threads", "ubatch", "cache", "experts", "layers", "context")

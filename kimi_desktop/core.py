@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import logging
 import threading
+import time
 from pathlib import Path
 
 from kimi_desktop.backends.attached.service import OtherServers
@@ -44,8 +45,9 @@ from kimi_desktop.chat.types import (
     TokensArrived,
 )
 from kimi_desktop.diagnosis.failure import Pricing
+from kimi_desktop.diagnosis.kept import failure_text, odd_text, slowness_text
 from kimi_desktop.diagnosis.service import Diagnoses
-from kimi_desktop.diagnosis.types import FailureRead, SlownessSeen
+from kimi_desktop.diagnosis.types import FailureRead, Finding, OddAnswerSeen, SlownessSeen
 from kimi_desktop.diagnosis.watcher import Surroundings, Watcher
 from kimi_desktop.downloads.discover import Discover
 from kimi_desktop.downloads.engine_builds.service import EngineBuilds
@@ -77,7 +79,7 @@ from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.experiments import Experiments
 from kimi_desktop.monitor.notebook import Notebook, RunIntent
-from kimi_desktop.monitor.run_types import Band, RunForecast
+from kimi_desktop.monitor.run_types import Band, RunFacts, RunForecast
 from kimi_desktop.monitor.service import MonitorService
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.cache import kv_bytes_per_token
@@ -259,16 +261,6 @@ class Core:
         self.checks = EngineChecks(
             self.io, build=self.engine.chosen_build, catalogue=shipped_catalogue
         )
-        self.diagnosis = Diagnoses(
-            self.io,
-            self.bus,
-            models=lambda: self.models.models,
-            machine=self.machine_for_loads,
-            pricing=Pricing(self.engine.forecast, self.plans.arrange),
-            steps_down=lambda: self.store.settings.engine.step_down,
-            start=self.engine.start,
-            holders=lambda: holders_of(self._gpus.sample()),
-        )
         self.chats = ChatService(
             self.io,
             self.bus,
@@ -292,6 +284,18 @@ class Core:
         """What our engine held when the machine was last looked at."""
         self.monitor = MonitorService(self.io, self.bus, self._gpus, metrics=self.engine.metrics)
         self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self._intent)
+        self.diagnosis = Diagnoses(
+            self.io,
+            self.bus,
+            models=lambda: self.models.models,
+            machine=self.machine_for_loads,
+            pricing=Pricing(self.engine.forecast, self.plans.arrange),
+            steps_down=lambda: self.store.settings.engine.step_down,
+            start=self.engine.start,
+            holders=lambda: holders_of(self._gpus.sample()),
+            samples=self.monitor.history,
+            kept=self.notebook.facts_now,
+        )
         self.experiments = Experiments(self.io, self.bus, self.engine, self.notebook)
         self.sanity = SanityCheck(
             self.io,
@@ -362,9 +366,9 @@ class Core:
             if self._closed:
                 return
             self._closed = True
+            self.diagnosis.close()  # the last failure is still read, and kept with its run
             self._leave_bus()
             self._leave_loads()
-            self.diagnosis.close()
             self.watcher.close()
             for name, end in (
                 ("imports", self.imports.close),
@@ -439,13 +443,23 @@ class Core:
         elif isinstance(event, FailureRead):
             best = event.reading.diagnosis.cause
             self.monitor.note_mark(best.cause if best is not None else "unknown")
-            if best is not None:
-                self.io.pool(self.notebook.note_cause, event.reading.started_at, best.cause)
+            self._keep(event.reading.started_at, best, failure_text(event.reading))
         elif isinstance(event, SlownessSeen):
-            found = event.slowness.finding
-            self.monitor.note_mark(found.cause if found is not None else "")
-            if found is not None:
-                self.io.pool(self.notebook.note_cause, event.slowness.started_at, found.cause)
+            best = event.slowness.finding
+            self.monitor.note_mark(best.cause if best is not None else "")
+            text = slowness_text(event.slowness, self.engine.log_text())
+            self._keep(event.slowness.started_at, best, text)
+        elif isinstance(event, OddAnswerSeen):
+            best = event.answer.diagnosis.cause
+            if best is not None:
+                self.monitor.note_mark(best.cause)
+            text = odd_text(event.answer, self.engine.log_text())
+            self._keep(event.answer.started_at, best, text)
+
+    def _keep(self, started_at: float | None, best: Finding | None, text: str) -> None:
+        """What was seen, with the run."""
+        cause = best.cause if best is not None else ""
+        self.notebook.note_cause(started_at, cause, RunFacts(time.time(), text))
 
     def _on_machine(self) -> None:
         """Loads are planned for the machine as it is without the engine that runs now."""

@@ -50,6 +50,7 @@ def facts_of_end(
     settings: LoadSettings,
     before: ModelFileBefore,
     is_alive: bool = False,
+    around: Mapping[str, Any] | None = None,
 ) -> EngineFacts:
     """All of it.
 
@@ -61,12 +62,14 @@ def facts_of_end(
         settings: what was loaded.
         before: the model's file at the start.
         is_alive: it still runs and does not get ready.
+        around: what else was seen (``surroundings``).
     """
     machine = {
         **_memory(),
         **_limits(),
         **_file(settings.model_path, before),
         "cgroup_oom_kill": oom_kills,
+        **(around or {}),
     }
     return EngineFacts(
         code=code if code is not None and code >= 0 else None,
@@ -79,15 +82,23 @@ def facts_of_end(
 
 
 def facts_of_refusal(
-    error: OSError | None, lines: Sequence[str], settings: LoadSettings
+    error: OSError | None,
+    lines: Sequence[str],
+    settings: LoadSettings,
+    around: Mapping[str, Any] | None = None,
 ) -> EngineFacts:
-    """Of an engine that could not be started at all."""
+    """Of an engine that could not be started at all; ``around`` as of ``facts_of_end``."""
     number = error.errno if error is not None else None
     return EngineFacts(
         spawn_errno=errno.errorcode.get(number, str(number)) if number else None,
         phase="start",
         log=tuple(lines),
-        machine={**_memory(), **_limits(), **_file(settings.model_path, ModelFileBefore())},
+        machine={
+            **_memory(),
+            **_limits(),
+            **_file(settings.model_path, ModelFileBefore()),
+            **(around or {}),
+        },
     )
 
 

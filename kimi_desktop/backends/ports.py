@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 import psutil
@@ -36,3 +37,19 @@ def owns_port(pid: int, port: int) -> bool:
         ):
             return True
     return False
+
+
+def port_holder(port: int) -> str:
+    """Who listens there: "name (pid)", "another program" where the system hides it, "" = nobody."""
+    try:
+        connections = psutil.net_connections(kind="tcp")
+    except (psutil.Error, OSError):
+        return ""
+    for entry in connections:
+        if entry.status != psutil.CONN_LISTEN or entry.laddr.port != port:
+            continue
+        with contextlib.suppress(psutil.Error):
+            if entry.pid:
+                return f"{psutil.Process(entry.pid).name()} ({entry.pid})"
+        return "another program"
+    return ""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, Listening
@@ -32,6 +33,7 @@ from kimi_desktop.backends.load_progress import STATE_PREFIX, arrived_bytes, mod
 from kimi_desktop.backends.oom import oom_kills
 from kimi_desktop.backends.ports import free_port, owns_port
 from kimi_desktop.backends.probe import WHEEL
+from kimi_desktop.backends.surroundings import Before, Subject, own_kernel_lines, surroundings
 from kimi_desktop.backends.types import Endpoint, EngineFacts, EngineKind, LoadSettings, LoadStep
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
@@ -83,6 +85,7 @@ class EngineRun:
         """Of its end, once it has ended on its own or could not be started."""
         self._oom_kills = oom_kills()
         self._file_before = ModelFileBefore()
+        self._before = Before()
         self._was_ready = False
         self._is_ending = False
 
@@ -108,9 +111,7 @@ class EngineRun:
             await self._clean_up()
             if isinstance(error, BackendError):
                 cause = error.__cause__ if isinstance(error.__cause__, OSError) else None
-                self.facts = await self._io.in_pool(
-                    facts_of_refusal, cause, self.log.lines(), self._order.settings
-                )
+                self.facts = await self._io.in_pool(self._refusal, cause)
             raise
 
     async def drive(
@@ -157,6 +158,7 @@ class EngineRun:
             n_threads=self._order.n_threads,
         )
         self._file_before = await self._io.in_pool(ModelFileBefore.look, settings.model_path)
+        self._before = await self._io.in_pool(Before.look, settings.model_path)
         self._progress = engine.reader(
             settings,
             await self._io.in_pool(model_bytes, settings.model_path),
@@ -299,16 +301,34 @@ class EngineRun:
         build = self._order.build
         return WHEEL if build.kind is EngineKind.EMBEDDED else build.program[0]
 
+    def _refusal(self, cause: OSError | None) -> EngineFacts:
+        around = self._surroundings(is_alive=False)
+        return facts_of_refusal(cause, self.log.lines(), self._order.settings, around)
+
     def _facts(self, code: int | None) -> EngineFacts:
+        is_alive = code is None and self._process is not None and not self._is_ending
+        around = self._surroundings(is_alive=is_alive)
         return facts_of_end(
             code=code,
             phase="serve" if self._was_ready else "load",
-            lines=self.log.lines(),
+            lines=(*self.log.lines(), *own_kernel_lines(around, self.pid)),
             oom_kills=oom_kills() - self._oom_kills,
             settings=self._order.settings,
             before=self._file_before,
-            is_alive=code is None and self._process is not None and not self._is_ending,
+            is_alive=is_alive,
+            around=around,
         )
+
+    def _surroundings(self, *, is_alive: bool) -> dict[str, Any]:
+        build = self._order.build
+        subject = Subject(
+            model=self._order.settings.model_path,
+            program="" if build.kind is EngineKind.EMBEDDED else build.program[0],
+            pid=self.pid,
+            port=self.endpoint.port if self.endpoint is not None else None,
+            is_alive=is_alive,
+        )
+        return surroundings(subject, self._before)
 
     def _explain(self, code: int | None) -> BackendError:
         self.facts = self._facts(code)

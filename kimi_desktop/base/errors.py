@@ -93,6 +93,9 @@ class ErrorCode(StrEnum):
 
     # plans
     DIAGNOSIS_NO_LOG = "diagnosis.no_log"
+    DIAGNOSIS_NO_RUN = "diagnosis.no_run"
+    DIAGNOSIS_NO_FAILURE = "diagnosis.no_failure"
+    DIAGNOSIS_NOTHING_KEPT = "diagnosis.nothing_kept"
     PLAN_BAD_WISH = "plan.bad_wish"
     PLAN_OTHER_ENGINE = "plan.other_engine"
     PLAN_NODES = "plan.nodes"

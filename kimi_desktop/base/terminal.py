@@ -12,10 +12,12 @@ import os
 import re
 import shutil
 import unicodedata
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, TextIO
 
 DEFAULT_COLUMNS = 100
+COLUMN_GAP = "  "
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Marks that turn the direction of text around."""
 _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
@@ -62,6 +64,15 @@ def display_width(text: str) -> int:
 def pad(text: str, columns: int) -> str:
     """The text with blanks up to ``columns`` (longer text stays as it is)."""
     return text + " " * max(columns - display_width(text), 0)
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells, each column as wide as its widest cell."""
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    return [
+        COLUMN_GAP.join(pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def paint(text: str, colour: Colour, *, allowed: bool) -> str:

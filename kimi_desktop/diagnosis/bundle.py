@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import kimi_desktop
@@ -17,19 +18,22 @@ LONGEST_LOG = 400_000
 
 
 def bundle_of(
-    evidence: Evidence, found: Diagnosis, *, home: str | None = None, user: str | None = None
+    evidence: Evidence,
+    found: Diagnosis,
+    *,
+    more: Mapping[str, Any] | None = None,
+    home: str | None = None,
+    user: str | None = None,
 ) -> dict[str, Any]:
     """The object, readable by ``kimi-desktop diagnose`` on any computer.
 
     Args:
         evidence: what was collected.
         found: what it was taken for.
+        more: what else belongs to it, as JSON has it.
         home: as in ``redact``.
         user: as in ``redact``.
     """
-    log = evidence.log
-    if len(log) > LONGEST_LOG:
-        log = f"{log[: LONGEST_LOG // 2]}\n[...]\n{log[-LONGEST_LOG // 2 :]}"
     end = {
         "code": evidence.exit.code,
         "signal": evidence.exit.signal,
@@ -46,14 +50,22 @@ def bundle_of(
         },
         "exit": {name: value for name, value in end.items() if value is not None},
         "diagnosis": case_line("", found),
-        "log": log,
+        **(more or {}),
+        "log": bounded(evidence.log),
     }
     return {name: _clean(value, home, user) for name, value in whole.items()}
 
 
-def bundle_text(evidence: Evidence, found: Diagnosis) -> str:
+def bounded(log: str) -> str:
+    """A log as it is kept: of a long one the beginning and the end."""
+    if len(log) <= LONGEST_LOG:
+        return log
+    return f"{log[: LONGEST_LOG // 2]}\n[...]\n{log[-LONGEST_LOG // 2 :]}"
+
+
+def bundle_text(evidence: Evidence, found: Diagnosis, more: Mapping[str, Any] | None = None) -> str:
     """The bundle as it is copied or saved."""
-    return json.dumps(bundle_of(evidence, found), ensure_ascii=False, indent=1)
+    return json.dumps(bundle_of(evidence, found, more=more), ensure_ascii=False, indent=1)
 
 
 def _clean(value: Any, home: str | None, user: str | None) -> Any:  # noqa: ANN401

@@ -1,16 +1,25 @@
-"""The facts of a failed engine, of its settings and of the machine, as evidence. Pure."""
+"""The facts of a failed engine, of its settings and of the machine, as evidence.
+
+Pure, but for the sizes of a model's files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from kimi_desktop.backends.types import SERVER_KINDS, EngineFacts, EngineStatus, LoadSettings
 from kimi_desktop.base.units import GIB
+from kimi_desktop.chat.types import AnswerStats
 from kimi_desktop.diagnosis.types import EngineExit, Evidence
 from kimi_desktop.machine.holders import Holder
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.models.types import LocalModel
+from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.types import LoadForecast
+
+MOST_FILES = 100
 
 
 def evidence_of_status(status: EngineStatus, machine: Machine | None) -> Evidence:
@@ -51,6 +60,94 @@ def holder_facts(
         facts["vram_free_gib"] = round(available / GIB, 2)
         facts["vram_needed_gib"] = round(needed / GIB, 2)
     return facts
+
+
+def course_facts(samples: Sequence[Sample], started_at: float | None) -> dict[str, Any]:
+    """Memory before the start, at its fullest and at the end, in GiB, by device.
+
+    Args:
+        samples: one a second, oldest first; from before the start to the end.
+        started_at: time.time() of the start; None: the first sample is the one before.
+    """
+    if not samples:
+        return {}
+    begun = samples[0].at if started_at is None else started_at
+    before = next((one for one in reversed(samples) if one.at <= begun), samples[0])
+    since = [one for one in samples if one.at >= before.at]
+    rows: dict[str, list[int]] = {
+        "ram": [one.ram_used_bytes for one in since],
+        "swap": [one.swap_used_bytes for one in since if one.swap_used_bytes is not None],
+        **{
+            f"gpu:{gpu.index}": [
+                found.vram_used_bytes
+                for one in since
+                for found in one.gpus
+                if found.index == gpu.index
+            ]
+            for gpu in before.gpus
+        },
+    }
+    return {
+        "memory_used_gib": {
+            name: {
+                "before": round(sizes[0] / GIB, 2),
+                "most": round(max(sizes) / GIB, 2),
+                "at_end": round(sizes[-1] / GIB, 2),
+            }
+            for name, sizes in rows.items()
+            if sizes
+        }
+    }
+
+
+def file_facts(model: LocalModel) -> dict[str, Any]:
+    """Of what the model is made, and whether its bytes were ever proven."""
+    facts: dict[str, Any] = {"file_parts": f"{model.parts_present}/{model.parts_total}"}
+    if model.change is not None:
+        facts["hash_state"] = "changed since it was proven"
+    elif model.verified is not None:
+        facts["hash_state"] = "proven"
+    else:
+        facts["hash_state"] = "never proven"
+    facts["files"] = [_file_line(file) for file in model.files[:MOST_FILES]]
+    return facts
+
+
+def _file_line(file: Path) -> str:
+    try:
+        return f"{file.name} {file.stat().st_size}"
+    except OSError as error:
+        return f"{file.name} {error.strerror}"
+
+
+def plan_facts(forecast: LoadForecast) -> dict[str, Any]:
+    """What the planner expected of our engine on each device."""
+    if not forecast.devices:
+        return {}
+    return {
+        "planned_gib": {
+            row.device: {
+                "ours": round((row.used_bytes - row.others_bytes) / GIB, 2),
+                "of": round(row.total_bytes / GIB, 2),
+            }
+            for row in forecast.devices
+        }
+    }
+
+
+def answer_facts(answers: Iterable[AnswerStats]) -> dict[str, Any]:
+    """Speeds and token counts of the last answers, the newest last."""
+    rows = [
+        {
+            "tokens": one.tokens,
+            "decode_tps": round(one.decode_tokens_per_s, 2),
+            "first_token_s": one.first_token_s,
+            "prompt_tokens": one.prompt_tokens,
+            "cached_tokens": one.cached_tokens,
+        }
+        for one in answers
+    ]
+    return {"last_answers": rows} if rows else {}
 
 
 def setting_facts(settings: LoadSettings) -> dict[str, Any]:

@@ -1,17 +1,26 @@
-"""Reads one failure: its cause, and the changes that cure it with what they free. Pure."""
+"""Reads one failure: its cause, and the changes that cure it with what they free.
+
+Pure, but for the sizes of the model's files.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kimi_desktop.backends.defaults import is_plannable
 from kimi_desktop.backends.placed import placement_of
 from kimi_desktop.backends.types import EngineStatus, LoadSettings
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.diagnosis.beyond import full_devices, ways_beyond
-from kimi_desktop.diagnosis.collect import evidence_of_status, holder_facts
+from kimi_desktop.diagnosis.collect import (
+    evidence_of_status,
+    file_facts,
+    holder_facts,
+    plan_facts,
+)
 from kimi_desktop.diagnosis.engine import diagnose
 from kimi_desktop.diagnosis.ladder import ModelBounds, Step, ladder
 from kimi_desktop.diagnosis.types import FailureReading, WayOut
@@ -47,6 +56,7 @@ def read_failure(
     tried: Collection[Tried] = (),
     *,
     holders: Sequence[Holder] = (),
+    around: Mapping[str, Any] | None = None,
 ) -> FailureReading:
     """Diagnose a failed engine.
 
@@ -57,17 +67,20 @@ def read_failure(
         pricing: the planner.
         tried: ways that were taken since the last good start; they are not offered again.
         holders: other programs that hold VRAM now, the largest first.
+        around: more facts of the machine and of what the engine did; they are kept with the rest.
     """
     forecast = LoadForecast(())
     if status.settings is not None and model is not None:
         forecast = pricing.forecast(status.settings, model)
     evidence = evidence_of_status(status, machine)
-    seen = holder_facts(machine, forecast, holders)
+    seen = {**(around or {}), **holder_facts(machine, forecast, holders), **plan_facts(forecast)}
+    if model is not None:
+        seen |= file_facts(model)
     evidence = replace(evidence, machine={**seen, **evidence.machine})
     found = diagnose(evidence)
     best = found.cause
     if best is None:
-        return FailureReading(found, evidence, (), status.started_at)
+        return FailureReading(found, evidence, (), status.started_at, error=status.error)
     ways: tuple[WayOut, ...] = ()
     if status.settings is not None and model is not None:
         ways = ways_out(best.cause, status.settings, model, pricing, tried)
@@ -78,6 +91,7 @@ def read_failure(
         status.started_at,
         beyond=ways_beyond(best, machine, forecast, holders),
         devices=full_devices(best, forecast),
+        error=status.error,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kimi_desktop.base.errors import Param
 from kimi_desktop.base.messages import Language, cause_sentences, message
 from kimi_desktop.base.units import format_percent
 from kimi_desktop.diagnosis.case import case_line
-from kimi_desktop.diagnosis.types import UNKNOWN_BELOW, Diagnosis, Finding
+from kimi_desktop.diagnosis.types import UNKNOWN_BELOW, Diagnosis, Figure, Finding
 
 MOST_OTHERS = 2
 """So many further causes are told."""
@@ -50,6 +51,14 @@ def diagnosis_lines(found: Diagnosis, language: Language) -> list[str]:
         lines.append(message("diagnosis.others", language))
         lines += [f"- {message(f'cause.{other.cause}.what', language)}" for other in others]
     return lines
+
+
+def slow_sentence(figure: Figure, language: Language) -> str:
+    """What is slower than it should be, with both figures."""
+    params: dict[str, Param] = {"measured": figure.measured}
+    if figure.expected is not None:
+        params |= {"low": figure.expected.low, "high": figure.expected.high}
+    return message(f"diagnosis.slow.{figure.aspect.value}", language, **params)
 
 
 def _others(found: Diagnosis) -> tuple[Finding, ...]:

@@ -149,13 +149,14 @@ def look_for_reason(
     )
     return Slowness(
         figure=figure,
-        finding=_reason(evidence),
+        finding=reason_in(evidence),
         evidence=evidence,
         started_at=status.started_at,
     )
 
 
-def _reason(evidence: Evidence) -> Finding | None:
+def reason_in(evidence: Evidence) -> Finding | None:
+    """Why an engine that runs is slow; None when nothing speaks for anything."""
     for found in diagnose(evidence).findings:
         family = found.rule.partition(".")[0]
         if found.confidence < UNKNOWN_BELOW:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from kimi_desktop.backends.types import LoadSettings
-from kimi_desktop.base.errors import Param
+from kimi_desktop.base.errors import ErrorCode, KimiError, Param
 from kimi_desktop.base.events import Event
 from kimi_desktop.machine.holders import Holder
 from kimi_desktop.planner.speed_types import Band
@@ -148,6 +148,8 @@ class FailureReading:
     """What no load setting cures."""
     devices: tuple[DeviceMemory, ...] = ()
     """What the planner expected of the devices that were full; none when memory was not it."""
+    error: KimiError | None = None
+    """What the engine's service made of it: told where no cause is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +207,42 @@ class SlownessSeen(Event):
     slowness: Slowness
     at: float
     """time.time()"""
+
+
+@dataclass(frozen=True, slots=True)
+class OddAnswer:
+    """A running engine wrote an answer that is none."""
+
+    code: ErrorCode
+    """What is odd about it."""
+    diagnosis: Diagnosis
+    evidence: Evidence
+    """Without the answer's text, which is nobody else's business."""
+    started_at: float | None
+    """Of the engine: which run it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class OddAnswerSeen(Event):
+    """An answer was empty, endless, gibberish or full of template tokens; once a run for each."""
+
+    answer: OddAnswer
+    at: float
+    """time.time()"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFailure:
+    """What the notebook kept of a failure, a slow answer or an odd one, read again."""
+
+    at: float
+    """time.time()"""
+    reading: FailureReading
+    bundle: str
+    """To be posted; private things were removed when it was kept."""
+    log: str
+    """To be shown; the lines of the diagnosis count in it where there was a failure."""
+    figure: Figure | None = None
+    """Of what was slow."""
+    odd: ErrorCode | None = None
+    """What was odd about an answer."""

@@ -12,11 +12,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kimi_desktop.backends.types import EngineState, EngineStateChanged, EngineStatus, LoadSettings
+from kimi_desktop.backends.types import (
+    EngineState,
+    EngineStateChanged,
+    EngineStatus,
+    LoadRemarked,
+    LoadSettings,
+)
+from kimi_desktop.base.errors import ErrorCode
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.chat.types import AnswerFinished, AnswerStats, Message
+from kimi_desktop.diagnosis.collect import answer_facts, course_facts, file_facts
 from kimi_desktop.diagnosis.failure import Pricing, ways_out
+from kimi_desktop.diagnosis.odd_answer import SAID, read_odd_answer
 from kimi_desktop.diagnosis.slow import (
     LEAST_LOAD_S,
     LEAST_PROMPT,
@@ -27,13 +36,21 @@ from kimi_desktop.diagnosis.slow import (
     look_for_reason,
     sample_facts,
 )
-from kimi_desktop.diagnosis.types import Aspect, Figure, Slowness, SlownessSeen
+from kimi_desktop.diagnosis.types import (
+    Aspect,
+    Figure,
+    OddAnswerSeen,
+    Slowness,
+    SlownessSeen,
+)
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Phase, Sample, SampleTaken
 from kimi_desktop.planner.speed_types import SpeedForecast
 from kimi_desktop.serve.types import LiveRequest
 
+COURSE_S = 3600.0
+"""So far back the course of the memory is kept with what was seen."""
 RUNNING = (EngineState.READY, EngineState.GENERATING)
 
 
@@ -85,6 +102,13 @@ class Watcher:
     def _on_event(self, event: Event) -> None:
         if isinstance(event, EngineStateChanged):
             self._follow(event.status)
+        elif isinstance(event, AnswerFinished):
+            if event.error is not None and event.error.code in SAID:
+                self._io.pool(self._judge_text, event.error.code, event.message.stats)
+        elif isinstance(event, LoadRemarked):
+            for remark in event.remarks:
+                if remark.code in SAID:
+                    self._io.pool(self._judge_text, remark.code, None)
         elif isinstance(event, SampleTaken):
             self._look_at_queue()
             self._look_into_engine(event.sample)
@@ -143,6 +167,21 @@ class Watcher:
         if waited > LONGEST_WAIT_S:
             self._io.pool(self._judge_queue, waited, count)
 
+    def _judge_text(self, code: ErrorCode, stats: AnswerStats | None) -> None:
+        """Keep the facts of an answer that is none, without its text."""
+        status = self._around.status()
+        if status.settings is None:
+            return
+        once = (status.started_at, code)
+        with self._lock:
+            if once in self._told:
+                return
+            self._told = {row for row in self._told if row[0] == status.started_at} | {once}
+        found = read_odd_answer(
+            code, status, self._model(status), self._around.machine(), [stats] if stats else []
+        )
+        self._bus.publish(OddAnswerSeen(found, self._clock()))
+
     def _judge_load(self, status: EngineStatus, took_s: float) -> None:
         model = self._model(status)
         if model is None or status.settings is None or took_s < LEAST_LOAD_S:
@@ -169,7 +208,7 @@ class Watcher:
             return False
         seconds = stats.tokens / stats.decode_tokens_per_s if stats.decode_tokens_per_s else 0.0
         samples = [s for s in self._around.samples(seconds + 1) if s.phase is Phase.DECODE]
-        facts = sample_facts(samples, self._around.machine(), stats.tokens)
+        facts = sample_facts(samples, self._around.machine(), stats.tokens) | answer_facts([stats])
         asked = {
             "turns": 2 if before else 1,
             "prompt_tokens": stats.prompt_tokens,
@@ -205,7 +244,8 @@ class Watcher:
     ) -> bool:
         """Publish it, once; returns whether there is a reason."""
         machine = self._around.machine()
-        whole = host_facts(machine, model.size_bytes) | facts
+        seen = course_facts(self._around.samples(COURSE_S), status.started_at)
+        whole = seen | file_facts(model) | host_facts(machine, model.size_bytes) | facts
         found = look_for_reason(figure, status, machine, whole)
         cause = found.finding.cause if found.finding is not None else ""
         once = (status.started_at, figure.aspect, cause)

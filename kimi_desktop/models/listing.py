@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kimi_desktop.base.messages import Language, describe_error, message
-from kimi_desktop.base.terminal import display_width, pad
+from kimi_desktop.base.terminal import COLUMN_GAP, table_lines
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.models.types import LocalModel, ModelState
-
-GAP = "  "
 
 
 def describe(models: Sequence[LocalModel]) -> list[dict[str, Any]]:
@@ -56,17 +54,13 @@ def table(models: Sequence[LocalModel], language: Language) -> list[str]:
         ]
         for model in models
     ]
-    widths = [max(display_width(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        GAP.join(pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    lines = table_lines(rows)
     for number in range(len(models), 0, -1):
         model = models[number - 1]
         if model.problem is not None:
-            lines.insert(number + 1, GAP + describe_error(model.problem, language)[0])
+            lines.insert(number + 1, COLUMN_GAP + describe_error(model.problem, language)[0])
         elif model.change is not None:
-            lines.insert(number + 1, GAP + message(f"models.{model.change.value}", language))
+            lines.insert(number + 1, COLUMN_GAP + message(f"models.{model.change.value}", language))
     return lines
 
 

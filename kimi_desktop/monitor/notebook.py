@@ -6,6 +6,7 @@ Listens on the bus; writes in the pool, in order. Callable from any thread.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 import sqlite3
@@ -32,6 +33,7 @@ from kimi_desktop.monitor.run_samples import RunSamples
 from kimi_desktop.monitor.run_settings import changed_settings, settings_from
 from kimi_desktop.monitor.run_types import (
     Outcome,
+    RunFacts,
     RunForecast,
     RunMeasures,
     RunRecord,
@@ -42,6 +44,7 @@ from kimi_desktop.monitor.types import Sample, SampleTaken
 
 log = logging.getLogger(__name__)
 
+CLOSE_TIMEOUT_S = 5.0
 ROWS_AT_ONCE = 12
 """A minute of five-second rows: one write for all of them."""
 
@@ -133,8 +136,13 @@ class Notebook:
         return settings_from(Path(run.model_path), run.settings)
 
     def close(self) -> None:
-        """The run that still goes on ends with the app. Not on the IO thread."""
+        """What has happened is written; the run that still goes on ends with the app.
+
+        Not on the IO thread.
+        """
         self._leave_bus()
+        with contextlib.suppress(TimeoutError, RuntimeError):
+            self._io.submit(lambda: self._after_states(lambda: None)).result(CLOSE_TIMEOUT_S)
         with self._lock:
             if self._current is not None:
                 self._end(Outcome.STOPPED)
@@ -168,18 +176,41 @@ class Notebook:
                 first_token_s=first_token_s,
             )
 
-    def note_cause(self, started_at: float | None, cause: str) -> None:
-        """The run that began then failed, or was slow, for this cause."""
-        with self._lock:
-            store = self._opened()
-            if self._current is not None and self._current.started_at == started_at:
-                self._current = replace(self._current, cause=cause)
-                store.update(self._current)
-                self._bus.publish(RunsChanged())
-                return
+    def note_cause(
+        self, started_at: float | None, cause: str, facts: RunFacts | None = None
+    ) -> Operation[None]:
+        """The run that began then failed, was slow or wrote nonsense, for this cause.
+
+        Args:
+            started_at: of the run.
+            cause: an id of ``base/messages/causes``; "" = unknown.
+            facts: what was seen; they are kept with the run.
+        """
+        return self._io.submit(
+            lambda: self._after_states(lambda: self._note_cause(started_at, cause, facts))
+        )
+
+    def facts(self, run_id: int) -> Operation[tuple[RunFacts, ...]]:
+        """What was seen of a run when it failed, was slow or wrote nonsense, oldest first."""
+        return self._io.pool(self.facts_now, run_id)
+
+    def facts_now(self, run_id: int) -> tuple[RunFacts, ...]:
+        """The same; blocking."""
+        return self._opened().facts(run_id)
+
+    def _note_cause(self, started_at: float | None, cause: str, facts: RunFacts | None) -> None:
+        store, run = self._opened(), self._current
+        if run is None or run.started_at != started_at:
             run = next((row for row in store.list(5) if row.started_at == started_at), None)
-            if run is not None:
-                store.update(replace(run, cause=cause))
+        if run is None:
+            return
+        if cause:
+            noted = replace(run, cause=cause)
+            if run is self._current:
+                self._current = noted
+            store.update(noted)
+        if facts is not None:
+            store.add_facts(run.id, facts)
         self._bus.publish(RunsChanged())
 
     def _on_event(self, event: Event) -> None:
@@ -194,18 +225,18 @@ class Notebook:
                 EngineState.STOPPED,
             ):
                 at = self._clock()
-                self._io.submit(lambda: self._in_turn(status, at))
+                self._io.submit(lambda: self._after_states(lambda: self._step(status, at)))
 
-    async def _in_turn(self, status: EngineStatus, at: float) -> None:
-        """One state after another: the pool by itself keeps no order."""
+    async def _after_states(self, note: Callable[[], None]) -> None:
+        """One after another, in the order in which it happened: the pool keeps none."""
         async with self._turn:
-            await self._io.in_pool(self._follow, status, at)
+            await self._io.in_pool(self._write, note)
 
-    def _follow(self, status: EngineStatus, at: float) -> None:
+    def _write(self, note: Callable[[], None]) -> None:
         try:
             with self._lock:
                 if not self._is_closed:
-                    self._step(status, at)
+                    note()
         except sqlite3.Error:  # the notebook must never be in the engine's way
             log.exception("a run could not be noted")
 

@@ -81,6 +81,18 @@ class RunRecord:
     """Why it failed: an id of ``base/messages/causes``, or an error's code."""
     note: str = ""
     starred: bool = False
+    n_facts: int = 0
+    """So many times facts of a failure, a slow or an odd answer are kept with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What was seen of a run when it failed, was slow or wrote nonsense."""
+
+    at: float
+    """time.time()"""
+    text: str
+    """As JSON, private things removed (``diagnosis.kept``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import logging
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,26 @@ from typing import Any
 from kimi_desktop.monitor.experiment_types import Experiment, experiment_of, experiment_text
 from kimi_desktop.monitor.history import Row
 from kimi_desktop.monitor.run_samples import row_of, row_text
-from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunMeasures, RunRecord
+from kimi_desktop.monitor.run_types import (
+    Band,
+    Outcome,
+    RunFacts,
+    RunForecast,
+    RunMeasures,
+    RunRecord,
+)
 
 log = logging.getLogger(__name__)
 
-SCHEMA = 2
-"""1 had no samples and experiments; their tables are made when such a file is opened."""
+SCHEMA = 3
+"""1 had no samples and experiments, 2 no facts; tables are made when such a file is opened."""
 MOST_EXPERIMENTS = 200
 MOST_RUNS = 2_000
 """Older ones go, but for those that have a star or a note."""
+MOST_FACTS = 200
+"""Of all runs together, some 10 MB at most; older ones go, but for runs with a star or a note."""
+MOST_FACTS_OF_A_RUN = 8
+"""The first and the newest ones."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -52,6 +64,13 @@ CREATE TABLE IF NOT EXISTS samples (
     at REAL NOT NULL,
     sample TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS facts (
+    id INTEGER PRIMARY KEY,
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    at REAL NOT NULL,
+    data BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS facts_by_run ON facts (run_id, id);
 CREATE TABLE IF NOT EXISTS experiments (
     id INTEGER PRIMARY KEY,
     at REAL NOT NULL,
@@ -63,15 +82,24 @@ _COLUMNS = (
     "id, started_at, ended_at, model_path, title, quantization, engine, settings, forecast, "
     "measured, outcome, cause, note, starred"
 )
+_N_FACTS = "(SELECT COUNT(*) FROM facts WHERE run_id = runs.id)"
 
 
 class RunStore:
     """Rows of the notebook. ``close`` it at the end."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, file: Path, *, is_owner: bool = True) -> None:
+        """Open or make it.
+
+        Args:
+            file: of the profile.
+            is_owner: no other program writes runs now. One that only reads leaves alone what
+                goes on in another.
+        """
         self._lock = threading.Lock()
         self._db = _opened(file)
+        if not is_owner:
+            return
         # What still ran when the app ended without a word, ran into that end.
         self._change("UPDATE runs SET outcome = ? WHERE outcome = ?", Outcome.LOST, Outcome.RUNNING)
 
@@ -140,6 +168,36 @@ class RunStore:
         rows = (row_of(text) for (text,) in found)
         return tuple(row for row in rows if row is not None)
 
+    def add_facts(self, run_id: int, facts: RunFacts) -> None:
+        """What was seen of a run; nothing for a lost one."""
+        packed = zlib.compress(facts.text.encode("utf-8"))
+        with self._lock, self._db:
+            if not self._db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
+                return
+            self._db.execute(
+                "INSERT INTO facts (run_id, at, data) VALUES (?, ?, ?)", (run_id, facts.at, packed)
+            )
+            self._db.execute(
+                "DELETE FROM facts WHERE run_id = ? AND id > "
+                "(SELECT MIN(id) FROM facts WHERE run_id = ?) AND id <= "
+                "(SELECT id FROM facts WHERE run_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (run_id, run_id, run_id, MOST_FACTS_OF_A_RUN - 1),
+            )
+            self._db.execute(
+                "DELETE FROM facts WHERE id <= "
+                "(SELECT id FROM facts ORDER BY id DESC LIMIT 1 OFFSET ?) AND run_id IN "
+                "(SELECT id FROM runs WHERE starred = 0 AND note = '')",
+                (MOST_FACTS,),
+            )
+
+    def facts(self, run_id: int) -> tuple[RunFacts, ...]:
+        """All that is kept of a run, oldest first."""
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT at, data FROM facts WHERE run_id = ? ORDER BY id", (run_id,)
+            ).fetchall()
+        return tuple(RunFacts(at, zlib.decompress(data).decode("utf-8")) for at, data in rows)
+
     def add_experiment(self, experiment: Experiment) -> int:
         """Keep a curve; its ``id`` is made here and returned."""
         with self._lock, self._db:
@@ -164,7 +222,9 @@ class RunStore:
     def get(self, run_id: int) -> RunRecord | None:
         """One run."""
         with self._lock:
-            row = self._db.execute(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (run_id,))
+            row = self._db.execute(
+                f"SELECT {_COLUMNS}, {_N_FACTS} FROM runs WHERE id = ?", (run_id,)
+            )
             found = row.fetchone()
         return _record(found) if found else None
 
@@ -172,7 +232,9 @@ class RunStore:
         """The newest first."""
         with self._lock:
             rows = self._db.execute(
-                f"SELECT {_COLUMNS} FROM runs ORDER BY started_at DESC, id DESC LIMIT ?", (limit,)
+                f"SELECT {_COLUMNS}, {_N_FACTS} FROM runs "
+                "ORDER BY started_at DESC, id DESC LIMIT ?",
+                (limit,),
             ).fetchall()
         return tuple(map(_record, rows))
 
@@ -238,7 +300,7 @@ def _values(run: RunRecord) -> tuple[object, ...]:
 
 def _record(row: tuple[Any, ...]) -> RunRecord:
     identity, started, ended, path, title, quantization, engine, *texts = row
-    settings, forecast, measured, outcome, cause, note, starred = texts
+    settings, forecast, measured, outcome, cause, note, starred, n_facts = texts
     return RunRecord(
         id=identity,
         started_at=started,
@@ -254,6 +316,7 @@ def _record(row: tuple[Any, ...]) -> RunRecord:
         cause=cause,
         note=note,
         starred=bool(starred),
+        n_facts=n_facts,
     )
 
 

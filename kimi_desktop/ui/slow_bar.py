@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.base.messages import Language, cause_sentences, message
+from kimi_desktop.diagnosis.report import slow_sentence
 from kimi_desktop.diagnosis.types import Slowness, WayOut
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
@@ -43,11 +44,8 @@ def tell_slowness(bridge: Bridge, notices: Notices, slowness: Slowness) -> None:
 
 def slow_words(slowness: Slowness) -> tuple[str, str]:
     """What is slow, and the reason with what helps."""
-    figure, spoken = slowness.figure, language()
-    params = {"measured": figure.measured}
-    if figure.expected is not None:
-        params |= {"low": figure.expected.low, "high": figure.expected.high}
-    what = message(f"diagnosis.slow.{figure.aspect.value}", spoken, **params)
+    spoken = language()
+    what = slow_sentence(slowness.figure, spoken)
     if slowness.finding is None:
         return what, message("diagnosis.slow.unknown", spoken)
     reason, _, helps = cause_sentences(slowness.finding.cause, spoken)

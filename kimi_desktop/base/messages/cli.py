@@ -166,11 +166,32 @@ TEXTS: dict[str, Text] = {
         "--profile and --ctx are for engines of this machine; {name} has settings of its own.",
         "--profile 和 --ctx 只用于本机引擎；{name} 有自己的设置。",
     ),
-    "cli.diagnose": Text("say why an engine failed, from its log", "根据日志说明引擎为何失败"),
-    "cli.diagnose.log": Text(
-        "a log, a saved diagnosis, or - for standard input",
-        "日志文件、已保存的诊断文件，或 - 表示标准输入",
+    "cli.diagnose": Text(
+        "say why a run failed, was slow or wrote nonsense; or why an engine failed, from its log",
+        "说明一次运行为何失败、变慢或胡言乱语；或根据日志说明引擎为何失败",
     ),
+    "cli.diagnose.log": Text(
+        "a log, a saved diagnosis, - for standard input, or the number of a run as the verb runs"
+        " shows it (run:12 where a file is called 12); without it the newest run that failed",
+        "日志文件、已保存的诊断文件、- 表示标准输入，或 runs 列出的运行编号"
+        "（若有名为 12 的文件，请写 run:12）；省略时为最近一次失败的运行",
+    ),
+    "cli.runs": Text(
+        "list the runs of engines: what was measured, and how they ended",
+        "列出引擎的运行记录：测得的数据与结束方式",
+    ),
+    "cli.runs.limit": Text("so many of them (default: 20)", "显示条数（默认：20）"),
+    "cli.runs.none": Text("No model was started yet.", "还没有启动过模型。"),
+    "cli.runs.columns": Text(
+        "Run|Started|Model|Engine|Decode|Load|Outcome|Note",
+        "编号|开始时间|模型|引擎|生成|加载|结束方式|备注",
+    ),
+    "cli.runs.number": Text("Run {run}", "运行 {run}"),
+    "cli.runs.running": Text("Running", "运行中"),
+    "cli.runs.stopped": Text("Stopped", "已停止"),
+    "cli.runs.failed": Text("Failed", "失败"),
+    "cli.runs.lost": Text("The app ended in the middle", "应用中途退出"),
+    "cli.runs.odd_answer": Text("An answer was no answer.", "有一次回答不正常。"),
     "cli.chat": Text("talk to a local model", "与本地模型对话"),
     "cli.chat.prompt": Text("ask this and leave", "提出这个问题，回答后退出"),
     "cli.bench": Text(

@@ -9,8 +9,26 @@ TEXTS: dict[str, Text] = {
         "The log {path} cannot be read: {detail}.", "无法读取日志 {path}：{detail}。"
     ),
     "diagnosis.no_log.next": Text(
-        "Name a log file, a saved diagnosis, or - for standard input.",
-        "请指定日志文件、已保存的诊断文件，或用 - 表示标准输入。",
+        "Name a log file, a saved diagnosis, the number of a run, or - for standard input.",
+        "请指定日志文件、已保存的诊断文件、运行编号，或用 - 表示标准输入。",
+    ),
+    "diagnosis.no_run": Text("There is no run {run}.", "没有编号为 {run} 的运行。"),
+    "diagnosis.no_run.next": Text(
+        "kimi-desktop runs lists those that are kept.", "kimi-desktop runs 会列出保存的运行。"
+    ),
+    "diagnosis.no_failure": Text("No run has failed.", "没有失败的运行。"),
+    "diagnosis.no_failure.next": Text(
+        "Name a log file, a saved diagnosis, or a run that was slow (kimi-desktop runs).",
+        "请指定日志文件、已保存的诊断文件，或较慢的运行（kimi-desktop runs）。",
+    ),
+    "diagnosis.nothing_kept": Text(
+        "Nothing is kept of run {run} that could be diagnosed. It ended so: {outcome}",
+        "运行 {run} 没有保存可供诊断的信息。结束状态：{outcome}",
+    ),
+    "diagnosis.nothing_kept.next": Text(
+        "Facts are kept of the last 200 failures and slow or odd answers. A log can be named"
+        " instead.",
+        "最近 200 次失败、变慢或异常回答的信息会被保存。也可以指定日志文件。",
     ),
     "diagnosis.unknown": Text(
         "The cause is unknown: nothing in the log and the facts speaks clearly enough.",

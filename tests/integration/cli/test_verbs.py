@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -13,11 +14,32 @@ import urllib.request
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 
+import kimi_desktop
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.diagnosis.bundle import bundle_text
+from kimi_desktop.diagnosis.kept import slowness_text
+from kimi_desktop.diagnosis.types import Diagnosis, Evidence
+from kimi_desktop.monitor.run_types import Outcome, RunFacts, RunForecast, RunMeasures, RunRecord
+from kimi_desktop.monitor.runs import RunStore
+from tests.support import scripted_data as data
 
 PATIENCE_S = 90
+RUN = RunRecord(
+    id=0,
+    started_at=100.0,
+    ended_at=200.0,
+    model_path="/m/k.gguf",
+    title="Kimi",
+    quantization="Q4",
+    engine="llama.cpp b1",
+    settings={},
+    forecast=RunForecast(),
+    measured=RunMeasures(decode_tps=18.4),
+    outcome=Outcome.STOPPED,
+)
 
 
 @pytest.fixture
@@ -77,6 +99,90 @@ def test_diagnose(profile: AppPaths, tmp_path: Path) -> None:
     assert missing.returncode == 1
     assert "none.log" in missing.stderr
     assert "Traceback" not in missing.stderr
+
+
+def test_a_failed_run_is_listed_and_diagnosed_by_its_number(
+    profile: AppPaths, tmp_path: Path
+) -> None:
+    nothing = run(profile, "diagnose")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "No run has failed." in nothing.stderr
+    assert "No model was started" in run(profile, "runs").stdout
+    with closing(RunStore(profile.runs_file)) as store:
+        good = store.add(RUN)
+        failed = store.add(dataclasses.replace(RUN, outcome=Outcome.FAILED, title="Kimi\x1b[31m"))
+        line = "E llama_init_from_model: V cache quantization requires flash_attn"
+        bundle = bundle_text(Evidence(log=f"I x\n{line}", engine="llama.cpp"), Diagnosis((), ()))
+        store.add_facts(failed, RunFacts(101.0, bundle))
+        store.add_facts(good, RunFacts(102.0, slowness_text(data.SLOW, "")))
+    listed = run(profile, "runs")
+    assert "\x1b" not in listed.stdout
+    assert "Kimi" in listed.stdout
+    rows = json.loads(run(profile, "runs", "--json").stdout)
+    assert [(row["id"], row["outcome"]) for row in rows] == [(failed, "failed"), (good, "stopped")]
+    assert len(json.loads(run(profile, "runs", "--json", "--limit", "1").stdout)) == 1
+    for wanted in ([], [str(failed)], [f"run:{failed}"]):
+        told = json.loads(run(profile, "diagnose", *wanted, "--json").stdout)
+        assert (told["cause"], told["run"]["id"]) == ("kv_quant_needs_flash_attn", failed)
+        assert (told["kind"], told["evidence_line"]) == ("failure", line)
+    slow = run(profile, "diagnose", str(good), "--lang", "zh_CN")
+    assert "2.0 词元/秒" in slow.stdout
+    missing = run(profile, "diagnose", "99", "--json")
+    assert (missing.returncode, json.loads(missing.stdout)["error"]) == (1, "diagnosis.no_run")
+    assert "no run 99" in missing.stderr
+
+
+def test_a_file_named_like_a_run_wins(
+    profile: AppPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("1").write_text("E llama: No space left on device\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(Path(kimi_desktop.__file__).parents[1]))
+    told = json.loads(run(profile, "diagnose", "1", "--json").stdout)
+    assert told["cause"] == "disk_full"
+    assert "no run 1" in run(profile, "diagnose", "run:1").stderr
+
+
+def test_a_run_without_facts_says_so(profile: AppPaths) -> None:
+    with closing(RunStore(profile.runs_file)) as store:
+        number = store.add(RUN)
+    done = run(profile, "diagnose", str(number))
+    assert done.returncode == 1
+    assert "Stopped" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_engine_that_is_killed_is_a_run_to_diagnose(profile: AppPaths) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "kimi_desktop", "serve", "tiny", "--port", str(free_port())],
+        env=environment(profile),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    assert server.stdout is not None
+    for line in server.stdout:
+        if line.startswith("Ctrl+C"):
+            break
+    engines = [
+        child
+        for child in psutil.Process(server.pid).children(recursive=True)
+        if "kimi_desktop.backends.embedded" in child.cmdline()
+    ]
+    engines[-1].kill()
+    assert server.wait(PATIENCE_S) == 1
+    server.communicate()
+    told = json.loads(run(profile, "diagnose", "--json").stdout)
+    assert (told["cause"], told["kind"]) == ("killed_from_outside", "failure")
+    assert told["run"]["outcome"] == "failed"
+    with closing(RunStore(profile.runs_file, is_owner=False)) as store:
+        (facts,) = store.facts(told["run"]["id"])
+    kept = json.loads(facts.text)
+    assert kept["exit"]["signal"] == "SIGKILL"
+    assert "load_model" in kept["log"]
+    for name in ("before", "at_end", "libraries", "planned_gib", "memory_used_gib", "files"):
+        assert kept["machine"][name]
 
 
 def test_bench_value_by_value_and_users(profile: AppPaths) -> None:

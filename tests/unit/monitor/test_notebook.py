@@ -26,7 +26,7 @@ from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.monitor.notebook import Notebook, RunIntent
 from kimi_desktop.monitor.run_settings import changed_settings, settings_from
-from kimi_desktop.monitor.run_types import Band, Outcome, RunForecast, RunRecord
+from kimi_desktop.monitor.run_types import Band, Outcome, RunFacts, RunForecast, RunRecord
 from kimi_desktop.monitor.types import SampleTaken
 from kimi_desktop.planner.plan_types import LoadMode, RpcDevice
 from kimi_desktop.planner.vllm_types import ServerSettings, ServerWishes, Split
@@ -102,6 +102,28 @@ def test_a_run_that_fails_has_a_cause_that_the_diagnosis_betters(desk: Desk) -> 
     desk.book.note_cause(100.0, "kv_cache_oom")
     assert desk.wait(lambda run: run.cause == "kv_cache_oom").outcome is Outcome.FAILED
     desk.book.note_cause(55.0, "of no run")
+
+
+def test_facts_are_kept_with_the_run_that_failed(desk: Desk) -> None:
+    desk.move(EngineState.FAILED, error=BackendError(ErrorCode.ENGINE_NOT_FOUND))
+    desk.book.note_cause(100.0, "", RunFacts(101.0, "why"))  # at once: the row may not be there yet
+    run = desk.wait(lambda run: run.n_facts == 1)
+    assert (run.outcome, run.cause) == (Outcome.FAILED, "engine.not_found")
+    assert desk.book.facts(run.id).result(10) == (RunFacts(101.0, "why"),)
+
+
+def test_what_has_happened_is_written_when_the_app_closes(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "runs.sqlite3")
+    desk.move(EngineState.LOADING)
+    desk.move(EngineState.FAILED, error=BackendError(ErrorCode.ENGINE_KILLED))
+    desk.book.note_cause(100.0, "killed_from_outside", RunFacts(101.0, "why"))
+    desk.book.close()
+    desk.io.close()
+    again = Desk(tmp_path / "runs.sqlite3")
+    (run,) = again.book.runs().result(10)
+    assert (run.outcome, run.cause, run.n_facts) == (Outcome.FAILED, "killed_from_outside", 1)
+    again.book.close()
+    again.io.close()
 
 
 def test_one_that_never_began_to_load_is_noted_too(desk: Desk) -> None:

@@ -13,6 +13,7 @@ from kimi_desktop.monitor.run_types import (
     Band,
     Difference,
     Outcome,
+    RunFacts,
     RunForecast,
     RunMeasures,
     RunRecord,
@@ -101,6 +102,72 @@ def test_a_notebook_of_a_newer_version_is_not_written(file: Path) -> None:
     with sqlite3.connect(kept) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (99,)
     db.close()
+
+
+def test_facts_are_kept_with_their_run_and_go_with_it(file: Path) -> None:
+    store = RunStore(file)
+    number = store.add(RUN)
+    store.add_facts(number, RunFacts(5.0, '{"log": "月"}'))
+    store.add_facts(number + 9, RunFacts(6.0, "of no run"))
+    store.close()
+    again = RunStore(file)
+    assert again.facts(number) == (RunFacts(5.0, '{"log": "月"}'),)
+    assert [run.n_facts for run in again.list()] == [1]
+    again.delete(number)
+    assert again.facts(number) == ()
+    again.close()
+
+
+def test_old_facts_go_but_not_those_of_starred_runs(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_FACTS", 3)
+    store = RunStore(file)
+    numbers = [store.add(RUN) for _ in range(6)]
+    store.annotate(numbers[0], starred=True)
+    store.annotate(numbers[1], note="why?")
+    for number in numbers:
+        store.add_facts(number, RunFacts(float(number), "x"))
+    kept = [len(store.facts(number)) for number in numbers]
+    assert kept == [1, 1, 0, 1, 1, 1]
+    store.close()
+
+
+def test_a_run_keeps_its_first_facts_and_the_newest(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_FACTS_OF_A_RUN", 3)
+    store = RunStore(file)
+    number, other = store.add(RUN), store.add(RUN)
+    store.add_facts(other, RunFacts(0.0, "other"))
+    for at in range(6):
+        store.add_facts(number, RunFacts(float(at), str(at)))
+    assert [one.text for one in store.facts(number)] == ["0", "4", "5"]
+    assert len(store.facts(other)) == 1
+    store.close()
+
+
+def test_who_only_reads_ends_no_run(file: Path) -> None:
+    store = RunStore(file)
+    store.add(RUN)
+    reader = RunStore(file, is_owner=False)
+    assert reader.list()[0].outcome is Outcome.RUNNING
+    reader.close()
+    store.close()
+
+
+def test_a_notebook_of_an_older_version_gets_what_it_lacks(file: Path) -> None:
+    RunStore(file).close()
+    with sqlite3.connect(file) as db:
+        db.execute("DROP TABLE facts")
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+    store = RunStore(file)
+    number = store.add(RUN)
+    store.add_facts(number, RunFacts(1.0, "x"))
+    assert len(store.facts(number)) == 1
+    store.close()
+    assert not list(file.parent.glob("*damaged*"))
 
 
 def test_two_runs_differ_in_what_was_set() -> None:
