@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -265,17 +265,21 @@ def _bench(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
 
 
 def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
-    from kimi_desktop.terminal import ServeOptions, lan_address, serve  # noqa: PLC0415
+    from kimi_desktop.serve_verb import (  # noqa: PLC0415
+        ServeOptions,
+        lan_address,
+        serve,
+        write_serve_unit,
+    )
 
-    address = None if options.lan is None else lan_address(options.lan)
-    if options.local:
-        address = ""
+    address = "" if options.lan is None else lan_address(options.lan)
     if options.endpoint and (options.profile or options.ctx is not None):
         text = message("cli.not_with_endpoint", language, name=options.endpoint)
         sys.stderr.write(text + "\n")
         return BAD_ARGUMENTS
     if options.unit:
-        return _write_unit(options, address, language)
+        write_serve_unit(options, address, language)
+        return 0
     _log(paths)
     wishes = ServeOptions(
         port=options.port,
@@ -286,6 +290,25 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
         endpoint=options.endpoint,
     )
     return serve(paths, language, wanted=options.model, options=wishes, json_output=options.json)
+
+
+def _clients(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.serve.terminal import ClientsVerb  # noqa: PLC0415
+
+    if options.action in ("add", "revoke") and not options.name:
+        sys.stderr.write(message("cli.clients.needs_name", language) + "\n")
+        return BAD_ARGUMENTS
+    _log(paths)
+    verb = ClientsVerb(paths.config, language, json_output=options.json)
+    actions: dict[str, Callable[[], None]] = {
+        "list": verb.list,
+        "show": lambda: verb.show(options.name),
+        "add": lambda: verb.add(options.name),
+        "revoke": lambda: verb.revoke(options.name),
+        "renew": verb.renew,
+    }
+    actions[options.action]()
+    return 0
 
 
 def _worker(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
@@ -351,33 +374,6 @@ def _workers(options: argparse.Namespace, paths: AppPaths, language: Language) -
     )
 
 
-def _write_unit(options: argparse.Namespace, address: str | None, language: Language) -> int:
-    from kimi_desktop.serve.unit import UNIT_NAME, write_unit  # noqa: PLC0415
-
-    words = [sys.executable, "-m", "kimi_desktop", "serve"]
-    if options.model:  # the unit runs in another folder
-        is_file = not options.endpoint and Path(options.model).is_file()
-        words.append(str(Path(options.model).resolve()) if is_file else options.model)
-    for flag, value in (
-        ("--endpoint", options.endpoint),
-        ("--port", options.port),
-        ("--profile", options.profile),
-        ("--ctx", options.ctx),
-    ):
-        words += [flag, str(value)] if value is not None else []
-    if address is not None:
-        words += ["--lan", address] if address else ["--local"]
-    if options.tls is not None:
-        words.append("--tls" if options.tls else "--no-tls")
-    file = write_unit(words)
-    if options.json:
-        sys.stdout.write(json_text({"unit": str(file), "command": words}) + "\n")
-    else:
-        text = message("cli.serve.unit_written", language, path=str(file), name=UNIT_NAME)
-        sys.stdout.write(text + "\n")
-    return 0
-
-
 def _log(paths: AppPaths) -> None:
     try:
         paths.make()
@@ -400,6 +396,7 @@ RUNS: Mapping[str, Run] = {
     "chat": _chat,
     "bench": _bench,
     "serve": _serve,
+    "clients": _clients,
     "worker": _worker,
     "nodes": _nodes,
     "workers": _workers,

@@ -13,6 +13,7 @@ from kimi_desktop.planner.plan_types import Profile
 
 SERVER_ENGINES = ("vllm", "sglang")
 ENDPOINT_ACTIONS = ("list", "check", "add", "remove")
+CLIENT_ACTIONS = ("list", "show", "add", "revoke", "renew")
 ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
 WORKER_PORT = 50052
 """Of llama.cpp's own ggml-rpc-server."""
@@ -79,20 +80,34 @@ def command_line(language: Language, runs: Mapping[str, Run]) -> argparse.Argume
     chat.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
     chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
     _add_runs(verb, say)
+    _add_serving(verb, say)
+    _add_machines(verb, say)
+    return parser
+
+
+def _add_serving(verb: Callable[[str], argparse.ArgumentParser], say: Callable[[str], str]) -> None:
+    """The verbs for programs that use a model of this machine."""
     serve = verb("serve")
     serve.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
     serve.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
     serve.add_argument("--port", type=_port, metavar="N", help=say("serve.port"))
     serve.add_argument("--lan", nargs="?", const="", metavar="ADDRESS", help=say("serve.lan"))
     serve.add_argument("--tls", action=argparse.BooleanOptionalAction, help=say("serve.tls"))
-    serve.add_argument("--local", action="store_true", help=say("serve.local"))
     serve.add_argument(
         "--profile", choices=[profile.value for profile in Profile], help=say("plan.profile")
     )
     serve.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     serve.add_argument("--unit", action="store_true", help=say("serve.unit"))
-    _add_machines(verb, say)
-    return parser
+    clients = verb("clients")
+    clients.add_argument(
+        "action",
+        nargs="?",
+        choices=CLIENT_ACTIONS,
+        default=CLIENT_ACTIONS[0],
+        metavar="ACTION",
+        help=say("clients.action"),
+    )
+    clients.add_argument("name", nargs="?", default="", metavar="NAME", help=say("clients.name"))
 
 
 def _add_machines(

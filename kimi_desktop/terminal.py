@@ -1,10 +1,8 @@
-"""The verbs that need the engine, joined to the services: ``chat`` and ``serve``. Main thread."""
+"""The verbs that need the engine, joined to the services: ``chat`` and ``bench``. Main thread."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import queue
 import signal
 import sys
 import threading
@@ -15,15 +13,14 @@ from functools import partial
 from pathlib import PurePath
 from types import FrameType
 
-from kimi_desktop.backends.types import EngineStatus, LoadRemarked, LoadSettings
-from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError, ServeError
+from kimi_desktop.backends.types import EngineStatus
+from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.terminal import json_text
 from kimi_desktop.chat.terminal import TerminalChat
-from kimi_desktop.chat.terminal_output import JsonOutput, Output, PlainOutput
 from kimi_desktop.core import Core
 from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.types import LocalModel, default_model
@@ -35,9 +32,6 @@ from kimi_desktop.monitor.experiment_types import (
     Variable,
 )
 from kimi_desktop.planner.cache import kv_bytes_per_token
-from kimi_desktop.planner.plan_types import Profile
-from kimi_desktop.serve.network import lan_addresses
-from kimi_desktop.serve.types import ServeStatus
 
 POLL_S = 0.2
 
@@ -117,7 +111,7 @@ def chat(
     """Start the model and converse, or answer ``prompt`` and leave. Returns the exit code."""
     with running_core(paths, language) as core:
         if endpoint:
-            title, start = _attaching(core, endpoint, wanted)
+            title, start = attaching(core, endpoint, wanted)
         else:
             model = find_model(core, wanted)
             if model.is_starter and not json_output:
@@ -131,132 +125,14 @@ def chat(
         return talk.run(prompt)
 
 
-def _attaching(
+def attaching(
     core: Core, endpoint: str, wanted: str | None
 ) -> tuple[str, Callable[[], Operation[EngineStatus]]]:
-    """A title, and what attaches to a model of another server."""
+    """A title, and what attaches to a model of another server for this run."""
     core.other_servers.find_ollama().result()
-    return wanted or endpoint, lambda: core.other_servers.attach(endpoint, wanted or "")
-
-
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """How to serve; None = as it was chosen in the window."""
-
-    port: int | None = None
-    address: str | None = None
-    """Of this machine in a local network; "" = this machine only."""
-    encrypted: bool | None = None
-    profile: Profile | None = None
-    context: int | None = None
-    endpoint: str | None = None
-    """A server that somebody else runs, instead of an engine."""
-
-
-def serve(
-    paths: AppPaths,
-    language: Language,
-    *,
-    wanted: str | None,
-    options: ServeOptions,
-    json_output: bool,
-) -> int:
-    """Start the gateway and the model, and hold both until Ctrl+C. Returns the exit code.
-
-    The gateway comes first: a taken port is said before hundreds of gigabytes are read.
-
-    Raises:
-        KimiError: model, engine or gateway failed.
-    """
-    with running_core(paths, language) as core:
-        title, start = _begin_serving(core, wanted, options)
-        _remember(core, options)
-        serving = core.serve.switch_on().result()
-        output = (
-            JsonOutput(sys.stdout, language)
-            if json_output
-            else PlainOutput(sys.stdout, sys.stderr, language)
-        )
-        output.loading(title, None)
-        remarks: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        core.bus.subscribe(remarks.put)
-        status = start().result()
-        output.ready(title, status.engine_name)
-        if json_output:
-            line = {
-                "event": "serving",
-                "url": serving.url,
-                "key": serving.api_key,
-                "certificate": str(serving.certificate) if serving.certificate else None,
-                "fingerprint": serving.fingerprint or None,
-            }
-            sys.stdout.write(json_text(line) + "\n")
-        else:
-            for text in (
-                message("cli.serve.ready", language, model=title, url=serving.url),
-                message("cli.serve.key", language, api_key=serving.api_key),
-                *_certificate_lines(serving, language),
-                message("cli.serve.end", language),
-            ):
-                sys.stdout.write(text + "\n")
-        sys.stdout.flush()
-        _hold(core, output, remarks)
-    return 0
-
-
-def _certificate_lines(serving: ServeStatus, language: Language) -> list[str]:
-    if serving.certificate is None:
-        return []
-    facts = {"path": str(serving.certificate), "fingerprint": serving.fingerprint}
-    return [message("cli.serve.certificate", language, **facts)]
-
-
-def _remember(core: Core, options: ServeOptions) -> None:
-    """A choice that is typed is one like any other."""
-    before = core.store.settings.serve
-    chosen = dataclasses.replace(
-        before,
-        port=before.port if options.port is None else options.port,
-        address=before.address if options.address is None else options.address,
-        encrypted=before.encrypted if options.encrypted is None else options.encrypted,
+    return wanted or endpoint, partial(
+        core.other_servers.attach, endpoint, wanted or "", remember=False
     )
-    if chosen != before:
-        core.store.update(lambda s: dataclasses.replace(s, serve=chosen))
-
-
-def _begin_serving(
-    core: Core, wanted: str | None, options: ServeOptions
-) -> tuple[str, Callable[[], Operation[EngineStatus]]]:
-    """A title, and what brings the model up."""
-    if options.endpoint:
-        return _attaching(core, options.endpoint, wanted)
-    model = find_model(core, wanted)
-    return model.title, lambda: core.engine.start(_settings_to_serve(core, model, options))
-
-
-def _settings_to_serve(core: Core, model: LocalModel, options: ServeOptions) -> LoadSettings:
-    """The model's own, or the planner's for the wishes that were typed."""
-    if options.profile is None and options.context is None:
-        return core.engine.settings_for(model)
-    wishes = core.plans.choices(model).wishes
-    wishes = dataclasses.replace(
-        wishes,
-        profile=options.profile or wishes.profile,
-        context=options.context if options.context is not None else wishes.context,
-    )
-    return core.plans.find(model, wishes).result().settings
-
-
-def lan_address(wanted: str) -> str:
-    """The address to serve at: ``wanted``, or the machine's own in its first local network.
-
-    Raises:
-        ServeError: SERVE_NO_ADDRESS.
-    """
-    found = lan_addresses()
-    if (wanted and wanted not in found) or not found:
-        raise ServeError(ErrorCode.SERVE_NO_ADDRESS, {"address": wanted or "-"})
-    return wanted or found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,15 +214,3 @@ def _bench_line(point: Point, variable: Variable, language: Language) -> str:
         if value is not None
     ]
     return f"{label:<16}" + "  ".join(parts)
-
-
-def _hold(core: Core, output: Output, events: queue.SimpleQueue[Event]) -> None:
-    """Tell remarks until Ctrl+C, or raise what ended the engine or the gateway."""
-    while True:
-        with contextlib.suppress(queue.Empty):
-            event = events.get(timeout=POLL_S)
-            for remark in event.remarks if isinstance(event, LoadRemarked) else ():
-                output.remark(remark)
-        for error in (core.engine.status.error, core.serve.status.error):
-            if error is not None:
-                raise error

@@ -46,7 +46,7 @@ def main() -> int:
             judge=machine_verdict,
         )
         print(flush=True)
-        with running_core(paths) as core:
+        with running_core(paths, Language.EN) as core:
             return journey(core, paths, language)
     except KeyboardInterrupt:
         return 130

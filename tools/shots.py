@@ -216,6 +216,25 @@ def shoot_pages(studio: Studio, look: Look) -> None:
                 studio.take(window, f"{name}{suffix}", look)
 
 
+def shoot_open_network(studio: Studio, look: Look) -> None:
+    """The Serve page while the local network can reach it, in the clear and encrypted."""
+    for name, size, encrypted in (
+        ("serve-open", QSize(1280, 1300), False),
+        ("serve-open-tls", LARGE, True),
+    ):
+        if not studio.wants(name):
+            continue
+        services = lived_in(studio.home(), zh=look.chinese, real=True)
+        services.serve.switch_on()
+        services.serve.set_status(
+            dataclasses.replace(services.serve.status, **scripted_data.served())
+        )
+        services.serve.set_address("192.168.1.20")
+        services.serve.set_encrypted(encrypted=encrypted)
+        with studio.window(services, look, "serve", size) as (window, _):
+            studio.take(window, name, look)
+
+
 def shoot_discover(studio: Studio, look: Look) -> None:
     """The second tab of the Models page: the family, a file planned, a search."""
     for name in ("discover", "discover-planned", "discover-search", "discover-small"):
@@ -766,6 +785,7 @@ def main(wanted: list[str]) -> int:
         studio.theme.choose(look.theme)
         studio.language.choose(look.language)
         shoot_pages(studio, look)
+        shoot_open_network(studio, look)
         shoot_library(studio, look)
         shoot_downloads(studio, look)
         shoot_download_sheet(studio, look)

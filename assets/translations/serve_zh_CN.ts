@@ -130,6 +130,14 @@
         <translation>保存证书…</translation>
     </message>
     <message>
+        <source>The address for a phone or tablet in this network. The key is not in it.</source>
+        <translation>供此网络中的手机或平板使用的地址，不含密钥。</translation>
+    </message>
+    <message>
+        <source>QR code of the address</source>
+        <translation>地址的二维码</translation>
+    </message>
+    <message>
         <source>Open it</source>
         <translation>开放</translation>
     </message>
@@ -181,6 +189,38 @@
         <translation>进行中</translation>
     </message>
     <message>
+        <source>not understood</source>
+        <translation>无法理解</translation>
+    </message>
+    <message>
+        <source>no or a wrong key</source>
+        <translation>无密钥或密钥错误</translation>
+    </message>
+    <message>
+        <source>another host or a web page</source>
+        <translation>其他主机名或网页</translation>
+    </message>
+    <message>
+        <source>another address</source>
+        <translation>其他地址</translation>
+    </message>
+    <message>
+        <source>too large</source>
+        <translation>过大</translation>
+    </message>
+    <message>
+        <source>too many</source>
+        <translation>过多</translation>
+    </message>
+    <message>
+        <source>no model</source>
+        <translation>无模型</translation>
+    </message>
+    <message>
+        <source>Refused in the last ten minutes: {why}. The last one came from {peer}.</source>
+        <translation>最近十分钟内被拒绝：{why}。最后一次来自 {peer}。</translation>
+    </message>
+    <message>
         <source>left early</source>
         <translation>提前断开</translation>
     </message>
@@ -210,6 +250,10 @@
     <message>
         <source>Try again</source>
         <translation>重试</translation>
+    </message>
+    <message>
+        <source>Open to the local network</source>
+        <translation>已向局域网开放</translation>
     </message>
     <message>
         <source>Start engine</source>

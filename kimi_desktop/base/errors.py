@@ -283,6 +283,8 @@ class ErrorCode(StrEnum):
     SERVE_NETWORK_CHANGED = "serve.network_changed"
     SERVE_CLIENT_NAME = "serve.client_name"
     SERVE_CLIENTS_FULL = "serve.clients_full"
+    SERVE_CLIENT_UNKNOWN = "serve.client_unknown"
+    SERVE_KEYS_NOT_KEPT = "serve.keys_not_kept"
     SERVE_PORT_TAKEN = "serve.port_taken"
     SERVE_NOT_SAVED = "serve.not_saved"
     SERVE_FAILED = "serve.failed"

@@ -21,7 +21,7 @@ from typing import Any
 from kimi_desktop.base.errors import ErrorCode, SettingsError
 from kimi_desktop.base.files import write_atomically
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class LanguageChoice(StrEnum):
@@ -109,14 +109,9 @@ class ChatSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """The gateway."""
+    """The gateway. Keys are kept elsewhere (``serve.keys``); an open local network is not kept."""
 
     port: int = field(default=8080, metadata=_between(1024, 65535))
-    api_key: str = field(default="", repr=False)
-    clients: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Name of a program -> its own key."""
-    address: str = ""
-    """Of this machine in the local network, to be served there, too; "" = this machine only."""
     encrypted: bool = False
     """In the local network by TLS, with a certificate of its own."""
 
@@ -168,7 +163,19 @@ class Settings:
 
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
-MIGRATIONS: Mapping[int, Migration] = {}
+
+
+def _from_1(raw: dict[str, Any]) -> dict[str, Any]:
+    """Keys leave this file for good (they are made anew), and so does an open local network."""
+    serve = raw.get("serve")
+    if isinstance(serve, dict):
+        gone = ("api_key", "clients", "address")
+        serve = {name: value for name, value in serve.items() if name not in gone}
+        raw = {**raw, "serve": serve}
+    return raw
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _from_1}
 """From schema n to n + 1; each has a test (a test says so)."""
 
 
@@ -268,7 +275,7 @@ class SettingsStore:
                     ErrorCode.SETTINGS_BAD_VALUE,
                     None,
                     name=f"{name}.{option.name}",
-                    value=str(found[option.name])[:80] if option.repr else "...",
+                    value=str(found[option.name])[:80],
                 )
         return kind(**values)
 

@@ -7,14 +7,12 @@ answer, a second one leaves.
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import sys
 from typing import Protocol, TextIO
 
 from kimi_desktop.backends.types import (
     EngineState,
-    EngineStateChanged,
     EngineStatus,
     LoadRemarked,
 )
@@ -22,6 +20,7 @@ from kimi_desktop.base.errors import ChatError, ErrorCode, KimiError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.chat.terminal_load import follow_load
 from kimi_desktop.chat.terminal_output import JsonOutput, Output, PlainOutput
 from kimi_desktop.chat.terminal_typing import TypedLines
 from kimi_desktop.chat.types import (
@@ -37,7 +36,6 @@ from kimi_desktop.chat.types import (
 DONE, FAILED, BAD_ARGUMENTS, INTERRUPTED = 0, 1, 2, 130
 POLL_S = 0.1
 COMMANDS = ("/new", "/regenerate", "/stop", "/help", "/quit")
-_COMING = (EngineState.STARTING, EngineState.LOADING)
 _GONE = (EngineState.STOPPED, EngineState.STOPPING, EngineState.FAILED)
 
 
@@ -125,23 +123,11 @@ class TerminalChat:
             KimiError: it did not start.
             KeyboardInterrupt: Ctrl+C.
         """
-        self._out.loading(name, None)
         try:
-            while not starting.done:
-                with contextlib.suppress(queue.Empty):
-                    event = self._events.get(timeout=POLL_S)
-                    if isinstance(event, EngineStateChanged) and event.status.state in _COMING:
-                        self._out.loading(name, event.status.load_fraction)
-                    else:
-                        self._show(event)
-            status = starting.result(0)
-        except KeyboardInterrupt:
-            starting.cancel()
-            raise
+            follow_load(starting, name, self._events, self._out, self._show)
         except KimiError as error:
             self._out.failed(error)
             raise
-        self._out.ready(name, status.engine_name)
 
     def run(self, prompt: str | None = None) -> int:
         """Answer once or converse. Returns the exit code."""

@@ -8,20 +8,28 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Protocol, TextIO
 
+from kimi_desktop.backends.load_watch import UNKNOWN, LoadPace
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import Language, describe_error, message
 from kimi_desktop.base.terminal import Colour, colours_allowed, json_text, paint, printable
-from kimi_desktop.base.units import format_count, format_duration, format_tokens_per_s
+from kimi_desktop.base.units import (
+    format_count,
+    format_duration,
+    format_file_size,
+    format_rate,
+    format_tokens_per_s,
+)
 from kimi_desktop.chat.types import Message
 
 _CLEAR_LINE = "\r\x1b[K"
+TELLS_IN_PIPE = 10
 
 
 class Output(Protocol):
     """Where a chat in the terminal tells what happens."""
 
-    def loading(self, name: str, fraction: float | None) -> None:
-        """The engine loads; the fraction where it is known."""
+    def loading(self, name: str, fraction: float | None, pace: LoadPace = UNKNOWN) -> None:
+        """The engine loads; the fraction and the pace where they are known."""
 
     def ready(self, name: str, engine: str) -> None:
         """It is ready."""
@@ -61,21 +69,21 @@ class PlainOutput:
         self._on_terminal = out.isatty()
         self._colours = colours_allowed(out)
         self._progress_shown = False
-        self._loading_said = False
+        self._loading_told: tuple[int | None, bool] | None = None
         self._thinking = False
         self._has_text = False
         self._at_start = True
         """The cursor stands at the start of a line."""
 
-    def loading(self, name: str, fraction: float | None) -> None:
-        """A line that is written over on a terminal, else written once."""
-        if fraction is None:
-            text = message("chat.terminal.loading", self._language, name=name)
-        else:
-            percent = round(fraction * 100)
-            text = message("chat.terminal.loading_part", self._language, name=name, percent=percent)
-        self._progress(text, in_pipe=not self._loading_said)
-        self._loading_said = True
+    def loading(self, name: str, fraction: float | None, pace: LoadPace = UNKNOWN) -> None:
+        """A line that is written over on a terminal, else written at every tenth and a stall."""
+        stage = (
+            None if fraction is None else int(fraction * TELLS_IN_PIPE),
+            pace.stalled_s is not None,
+        )
+        text = loading_words(name, fraction, pace, self._language)
+        self._progress(text, in_pipe=stage != self._loading_told)
+        self._loading_told = stage
 
     def ready(self, name: str, engine: str) -> None:
         """Replaces the progress."""
@@ -180,13 +188,15 @@ class JsonOutput:
     def __init__(self, out: TextIO, language: Language) -> None:
         self._out = out
         self._language = language
-        self._loading: tuple[str, float | None] | None = None
+        self._loading: tuple[str, float | None, bool] | None = None
 
-    def loading(self, name: str, fraction: float | None) -> None:
-        """``{"event": "loading", "model": ..., "fraction": ...}``."""
-        if (name, fraction) != self._loading:
-            self._loading = (name, fraction)
-            self._line("loading", model=name, fraction=fraction)
+    def loading(self, name: str, fraction: float | None, pace: LoadPace = UNKNOWN) -> None:
+        """``{"event": "loading", "model": ..., "fraction": ..., "read_bytes": ..., ...}``."""
+        stalled = pace.stalled_s is not None
+        if (name, fraction, stalled) != self._loading:
+            self._loading = (name, fraction, stalled)
+            known = {key: one for key, one in dataclasses.asdict(pace).items() if one is not None}
+            self._line("loading", model=name, fraction=fraction, **known)
 
     def ready(self, name: str, engine: str) -> None:
         """``{"event": "ready", "model": ..., "engine": ...}``."""
@@ -239,6 +249,26 @@ class JsonOutput:
     def _line(self, event: str, **fields: Any) -> None:  # noqa: ANN401
         self._out.write(json_text({"event": event, **fields}) + "\n")
         self._out.flush()
+
+
+def loading_words(name: str, fraction: float | None, pace: LoadPace, language: Language) -> str:
+    """``Loading kimi: 39 % · 212 of 544 GiB · 1.9 GB/s · 3 min left``, or since when it stands."""
+    text = message("chat.terminal.loading", language, name=name)
+    if fraction is not None:
+        percent = round(fraction * 100)
+        text = message("chat.terminal.loading_part", language, name=name, percent=percent)
+    parts = [text]
+    if pace.read_bytes is not None and pace.total_bytes is not None:
+        done, total = format_file_size(pace.read_bytes), format_file_size(pace.total_bytes)
+        parts.append(message("chat.terminal.loading_bytes", language, done=done, total=total))
+    if pace.stalled_s is not None:
+        time = format_duration(pace.stalled_s, language)
+        parts.append(message("chat.terminal.stalled", language, time=time))
+    elif pace.bytes_per_s and pace.left_s is not None:
+        parts.append(format_rate(pace.bytes_per_s))
+        time = format_duration(pace.left_s, language)
+        parts.append(message("chat.terminal.left", language, time=time))
+    return " · ".join(parts)
 
 
 def stats_line(answer: Message, language: Language) -> str:

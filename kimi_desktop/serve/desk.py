@@ -19,6 +19,8 @@ from kimi_desktop.serve.policy import RefusedError
 
 MAX_WAITING = 32
 DONE_KEPT = 50
+REFUSED_FOR_S = 600
+MINUTE_S = 60
 TELL_EVERY_S = 0.25
 
 
@@ -47,6 +49,8 @@ class Desk:
         self._here: dict[int, Entry] = {}
         self._queue: deque[tuple[Entry, asyncio.Future[None]]] = deque()
         self._done: deque[dict[str, Any]] = deque(maxlen=DONE_KEPT)
+        self._refused: dict[tuple[int, int], tuple[int, str]] = {}
+        """By minute and status: how many, and where the last one came from."""
         self._timer: asyncio.TimerHandle | None = None
         self._told_at = 0.0
         self.served = 0
@@ -91,6 +95,15 @@ class Desk:
             self._admit()
             self._changed()
 
+    def refuse(self, status: int, peer: str) -> None:
+        """A request was refused; counted by the minute, so that a flood takes no room."""
+        now = int(time.time())
+        kept = {key: told for key, told in self._refused.items() if key[0] > now - REFUSED_FOR_S}
+        key = (now - now % MINUTE_S, status)
+        kept[key] = (kept.get(key, (0, ""))[0] + 1, peer)
+        self._refused = kept
+        self._changed()
+
     def _admit(self) -> None:
         while self._queue and self.running < self._slots:
             entry, turn = self._queue.popleft()
@@ -133,4 +146,8 @@ class Desk:
             served=self.served,
             here=here,
             done=list(self._done),
+            refused=[
+                {"at": at, "status": status, "count": count, "peer": peer}
+                for (at, status), (count, peer) in sorted(self._refused.items())
+            ],
         )

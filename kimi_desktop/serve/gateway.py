@@ -11,8 +11,8 @@ pipe closes, because the app ends it or is gone in whatever way, the gateway end
 
 Events go to stdout as JSON lines: ``{"event": "listening", "port": n}``, ``{"event": "failed",
 "reason": "port_taken" | "...", "detail": "...", "free_port": n}``, ``{"event": "requests",
-"running": n, "served": n, "here": [...], "done": [...]}``. The access log (no bodies, no keys) goes
-to stderr.
+"running": n, "served": n, "here": [...], "done": [...], "refused": [...]}``. The access log
+(``access_log``) goes to stderr.
 
 One asyncio loop on the main thread; a daemon thread reads stdin, which asyncio cannot on Windows.
 """
@@ -36,6 +36,7 @@ from urllib.parse import unquote
 
 import httpx
 
+from kimi_desktop.serve.access_log import AccessLog
 from kimi_desktop.serve.desk import Desk
 from kimi_desktop.serve.http_server import Handler, Head, HttpServer, Limits, Response
 from kimi_desktop.serve.policy import (
@@ -64,6 +65,7 @@ _ROUTES: Mapping[str, str] = {
     "/v1/completions": "POST",
     "/v1/embeddings": "POST",
 }
+_METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"})
 _MODEL = "/v1/models/"
 """Before the name of one model."""
 
@@ -72,6 +74,7 @@ class Gateway(Handler):
     """The allow-list, and what stands behind its addresses."""
 
     def __init__(self, door: Door, keys: KeyCheck, relay: Relay, desk: Desk) -> None:
+        self._log = AccessLog()
         self._door = door
         self._keys = keys
         self._relay = relay
@@ -90,24 +93,35 @@ class Gateway(Handler):
 
     async def answer(self, head: Head, body: bytes) -> Response:
         """Answer an admitted request."""
+        if head.path == "/health":
+            response = self._health()
+            self._log.stranger(_shown(head), response.status, head.peer)
+            return response
         started = time.monotonic()
         status = 499  # the client went away
         try:
             response = await self._route(head, body)
             status = response.status
-        except RefusedError as error:
-            status = error.status
+        except RefusedError:  # ``refused`` will be told
+            status = 0
             raise
         finally:
-            ms = (time.monotonic() - started) * 1000
-            log.info("%s %s %d, %.0f ms to the first byte", head.method, head.path, status, ms)
+            if status:
+                seconds = time.monotonic() - started
+                self._log.answered(head.method, _known_path(head.path), status, seconds)
         return response
 
+    def refused(self, head: Head | None, status: int, peer: str) -> None:
+        """Into the log and the list."""
+        self._log.stranger(f"refused: {_shown(head)}", status, peer)
+        self._desk.refuse(status, peer)
+
+    def _health(self) -> Response:
+        ready = self._relay.target is not None
+        word = b'{"status": "ok"}' if ready else b'{"status": "no model"}'
+        return Response(200 if ready else 503, word)
+
     async def _route(self, head: Head, body: bytes) -> Response:
-        if head.path == "/health":
-            ready = self._relay.target is not None
-            word = b'{"status": "ok"}' if ready else b'{"status": "no model"}'
-            return Response(200 if ready else 503, word)
         if head.path == "/v1/models":
             return Response(200, self._relay.models())
         if head.path.startswith(_MODEL):
@@ -156,6 +170,20 @@ class Gateway(Handler):
             ) from None
         finally:
             await stack.aclose()
+
+
+def _known_path(path: str) -> str:
+    """What a client wrote itself is not ours to keep: it may be a key."""
+    if path.startswith(_MODEL):
+        return f"{_MODEL}…"
+    return path if path in _ROUTES else "another address"
+
+
+def _shown(head: Head | None) -> str:
+    if head is None:
+        return "no HTTP"
+    method = head.method if head.method in _METHODS else "another method"
+    return f"{method} {_known_path(head.path)}"
 
 
 async def _stream(upstream: httpx.Response) -> AsyncGenerator[bytes, None]:

@@ -91,6 +91,9 @@ class Handler(Protocol):
             RefusedError: the answer.
         """
 
+    def refused(self, head: Head | None, status: int, peer: str) -> None:
+        """A request was refused; without a head it was none."""
+
 
 class _ClientGoneError(Exception):
     """The client closed the connection."""
@@ -138,6 +141,7 @@ class _Connection:
         self._writer = writer
         self._handler = handler
         self._limits = limits
+        self._peer = str((writer.get_extra_info("peername") or ("",))[0])
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEADER_BYTES)
         self._heard = False
         """Something of the next request has arrived."""
@@ -153,8 +157,9 @@ class _Connection:
         except h11.RemoteProtocolError as error:
             await self.refuse(error.error_status_hint, "This is not HTTP as it is served here.")
 
-    async def refuse(self, status: int, message: str) -> None:
+    async def refuse(self, status: int, message: str, head: Head | None = None) -> None:
         """Answer with an error if that is still possible."""
+        self._handler.refused(head, status, self._peer)
         if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             await self._send(Response(status, error_body(status, message, "invalid_request_error")))
 
@@ -163,11 +168,12 @@ class _Connection:
             self._handler.admit(head)
             body = await self._read_body()
         except RefusedError as error:  # the rest of the body is not worth reading
+            self._handler.refused(head, error.status, head.peer)
             await self._send(_refusal(error), close=True)
             await self._linger()
             return
         except TimeoutError:
-            await self.refuse(408, "The body took too long to arrive.")
+            await self.refuse(408, "The body took too long to arrive.", head)
             return
         await self._while_connected(self._answer(head, body))
 
@@ -186,6 +192,7 @@ class _Connection:
         try:
             response = await self._handler.answer(head, body)
         except RefusedError as error:
+            self._handler.refused(head, error.status, head.peer)
             response = _refusal(error)
         except Exception:
             log.exception("%s %s failed", head.method, head.path)
@@ -226,9 +233,7 @@ class _Connection:
         if not isinstance(event, h11.Request):
             return None
         path = event.target.decode("ascii").partition("?")[0]
-        peer = self._writer.get_extra_info("peername") or ("",)
-        method = event.method.decode("ascii")
-        return Head(method, path, tuple(event.headers), str(peer[0]))
+        return Head(event.method.decode("ascii"), path, tuple(event.headers), self._peer)
 
     async def _read_body(self) -> bytes:
         body = bytearray()

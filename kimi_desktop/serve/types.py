@@ -20,6 +20,17 @@ class ServeState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """Where the gateway listens."""
+
+    port: int
+    address: str = ""
+    """Of this machine in a local network, besides 127.0.0.1; "" = nowhere else."""
+    encrypted: bool = False
+    """At that address, by TLS."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClientKey:
     """A program that may connect."""
 
@@ -52,6 +63,19 @@ class DoneRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedRequests:
+    """Requests of one minute that were refused for one reason."""
+
+    at: float
+    """time.time() at which the minute began."""
+    status: int
+    """HTTP: 401 no or a wrong key, 403 a wrong host, 413 too large, 429 too many, and so on."""
+    count: int
+    peer: str
+    """The address that the last one came from."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServeStatus:
     """What the Serve page shows."""
 
@@ -59,7 +83,7 @@ class ServeStatus:
     url: str = ""
     """http://127.0.0.1:8080/v1; in the local network with this machine's address, or https."""
     address: str = ""
-    """The address in the local network that is served, too."""
+    """The address in the local network that is served, too, or will be once it is switched on."""
     certificate: Path | None = None
     """What programs on other machines trust (PEM); None = what is sent is not encrypted."""
     fingerprint: str = ""
@@ -77,6 +101,8 @@ class ServeStatus:
     """The oldest first."""
     done: tuple[DoneRequest, ...] = ()
     """The last fifty, the newest first."""
+    refused: tuple[RefusedRequests, ...] = ()
+    """Of the last ten minutes at the time of the last request."""
 
 
 class SnippetKind(StrEnum):

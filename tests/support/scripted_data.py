@@ -26,7 +26,7 @@ from kimi_desktop.monitor.run_types import (
 from kimi_desktop.monitor.types import GpuSample, Phase, Sample
 from kimi_desktop.planner.speed_types import Band as SpeedBand
 from kimi_desktop.planner.speed_types import Resource
-from kimi_desktop.serve.types import ClientKey, DoneRequest, LiveRequest
+from kimi_desktop.serve.types import ClientKey, DoneRequest, LiveRequest, RefusedRequests
 
 GIB = 2**30
 MIB = 2**20
@@ -477,6 +477,10 @@ def served() -> dict[str, Any]:
             DoneRequest("Open WebUI", chat, now - 60, 41.3, 200),
             DoneRequest("default", "/v1/embeddings", now - 92, 0.4, 200),
             DoneRequest("Editor", chat, now - 130, 6.2, 499),
+        ),
+        "refused": (
+            RefusedRequests(now - 240, 401, 12, "192.168.1.31"),
+            RefusedRequests(now - 60, 403, 1, "127.0.0.1"),
         ),
     }
 

@@ -208,16 +208,25 @@ class ScriptedServe:
 
     def switch_on(self) -> Operation[ServeStatus]:
         if self.error is not None:
-            self.set_status(ServeStatus(ServeState.FAILED, error=self.error))
+            failed = ServeStatus(ServeState.FAILED, error=self.error, address=self.status.address)
+            self.set_status(failed)
             return self._desk.failed("serve.switch_on", self.error)
-        status = ServeStatus(ServeState.ON, url=self._url(), api_key=self._key(), model=self._model)
+        status = dataclasses.replace(
+            self._idle(ServeState.ON), url=self._url(), api_key=self._key(), model=self._model
+        )
         operation = self._desk.operation("serve.switch_on", status)
-        self.set_status(status if operation.done else ServeStatus(ServeState.STARTING))
+        self.set_status(status if operation.done else self._idle(ServeState.STARTING))
         return operation
 
     def switch_off(self) -> Operation[ServeStatus]:
-        self.set_status(ServeStatus(ServeState.OFF))
+        self.set_status(self._idle(ServeState.OFF))
         return self._desk.operation("serve.switch_off", self.status)
+
+    def _idle(self, state: ServeState) -> ServeStatus:
+        before = self.status
+        return ServeStatus(
+            state, address=before.address, api_key=before.api_key, clients=before.clients
+        )
 
     def renew_key(self) -> Operation[ServeStatus]:
         self.set_status(dataclasses.replace(self.status, api_key=self._key()))
@@ -240,11 +249,9 @@ class ScriptedServe:
         return self._desk.operation("serve.lan_addresses", self.addresses)
 
     def set_address(self, address: str) -> Operation[ServeStatus]:
-        self._store.update(
-            lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, address=address))
-        )
+        self.set_status(dataclasses.replace(self.status, address=address))
         if self.status.state is ServeState.ON:
-            self.set_status(dataclasses.replace(self.status, address=address, url=self._url()))
+            self.set_status(dataclasses.replace(self.status, url=self._url()))
         return self._desk.operation("serve.set_address", self.status, address)
 
     def set_encrypted(self, *, encrypted: bool) -> Operation[ServeStatus]:
@@ -304,9 +311,9 @@ class ScriptedServe:
         )
 
     def _url(self) -> str:
-        serve = self._store.settings.serve
-        scheme = "https" if serve.address and serve.encrypted else "http"
-        return f"{scheme}://{serve.address or '127.0.0.1'}:{serve.port}/v1"
+        serve, address = self._store.settings.serve, self.status.address
+        scheme = "https" if address and serve.encrypted else "http"
+        return f"{scheme}://{address or '127.0.0.1'}:{serve.port}/v1"
 
     def _key(self) -> str:
         return f"kimi-scripted-{next(self._keys):04d}"

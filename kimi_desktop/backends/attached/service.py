@@ -129,17 +129,24 @@ class OtherServers:
         """Forget it, and its key unless another entry has the same address."""
         return self._io.submit(lambda: self._remove(name))
 
-    def attach(self, name: str, model: str = "") -> Operation[EngineStatus]:
+    def attach(
+        self, name: str, model: str = "", *, remember: bool = True
+    ) -> Operation[EngineStatus]:
         """Chat with a model of a server from now on; "" = its only one.
+
+        Args:
+            name: of the server.
+            model: its name there.
+            remember: Attach means it in later runs, too.
 
         Raises:
             BackendError: SERVER_UNKNOWN; from the operation SERVER_NO_MODEL, or what a check says.
         """
         entry = self._entry(name)
         wanted = Attachment(entry.name, entry.url, model)
-        chosen = replace(self._store.settings.other_servers, chosen=name, model=model)
-        self._set(chosen)
-        return self._engine.attach(wanted, lambda: self._connect(entry, model))
+        if remember:
+            self._set(replace(self._store.settings.other_servers, chosen=name, model=model))
+        return self._engine.attach(wanted, lambda: self._connect(entry, model, remember=remember))
 
     # on the IO thread
 
@@ -255,7 +262,9 @@ class OtherServers:
         await self._forget_unused_key(entry.url)
         self._drop(entry)
 
-    async def _connect(self, entry: ServerEntry, model: str) -> tuple[Attachment, Endpoint]:
+    async def _connect(
+        self, entry: ServerEntry, model: str, *, remember: bool
+    ) -> tuple[Attachment, Endpoint]:
         key = await self._io.in_pool(self._keys.value_of, entry.url)
         server = await self._check(entry)
         report = server.report
@@ -265,7 +274,9 @@ class OtherServers:
         attachment = Attachment(
             entry.name, report.url, found.id, report.program, report.version, found.context
         )
-        self._set(replace(self._store.settings.other_servers, chosen=entry.name, model=found.id))
+        if remember:
+            others = self._store.settings.other_servers
+            self._set(replace(others, chosen=entry.name, model=found.id))
         return attachment, Endpoint(None, None, key, report.url)
 
     # what is known

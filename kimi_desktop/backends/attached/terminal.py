@@ -67,22 +67,33 @@ class EndpointVerb:
         return DONE if server.problem is None else FAILED
 
     def add(self, name: str, url: str, *, with_key: bool, key_in_file: bool) -> int:
-        """Ask it, and keep it; one of this name is replaced.
+        """Ask it, and keep it; one of this name is replaced, which is said.
+
+        One that does not answer now is kept as well, with a warning.
 
         Raises:
             BackendError: as ``OtherServers.save``.
         """
-        known = {server.entry.name for server in self._servers.servers}
+        known = {server.entry.name: server for server in self._servers.look().result()}
+        before = known.get(name)
         key = None
         if with_key:
             key = self._read_key(self._words("terminal.ask_key", name=name))
         draft = ServerDraft(name, url, key, key_in_file=key_in_file)
-        server = self._servers.save(draft, replaces=name if name in known else "").result()
-        self._show(server, with_models=server.problem is None)
+        server = self._servers.save(draft, replaces=name if before is not None else "").result()
+        replaced = before if before is not None and before.entry.url != server.entry.url else None
+        old_url = replaced.entry.url if replaced is not None else None
+        self._show(server, with_models=server.problem is None, replaced=old_url)
         if not self._json:
             self._say("terminal.kept", name=server.entry.name)
+        if replaced is not None:
+            lost = replaced.key_place is not None and server.key_place is None
+            key = "terminal.replaced_key" if lost else "terminal.replaced"
+            self._warn(key, name=name, url=replaced.entry.url)
+        if server.problem is not None:
+            self._warn("terminal.no_answer", name=server.entry.name)
         if server.key_place is KeyPlace.SESSION:
-            self._err.write(self._words("terminal.key_session") + "\n")
+            self._warn("terminal.key_session")
             return FAILED
         return DONE
 
@@ -99,9 +110,10 @@ class EndpointVerb:
             self._say("terminal.removed", name=name)
         return DONE
 
-    def _show(self, server: OtherServer, *, with_models: bool) -> None:
+    def _show(self, server: OtherServer, *, with_models: bool, replaced: str | None = None) -> None:
         if self._json:
-            self._object(_described(server, self._language))
+            found = _described(server, self._language)
+            self._object({**found, "replaced": replaced} if replaced else found)
             return
         entry, report = server.entry, server.report
         key = key_words(server.key_place, self._language)
@@ -126,6 +138,10 @@ class EndpointVerb:
 
     def _say(self, key: str, **params: str) -> None:
         self._out.write(self._words(key, **params) + "\n")
+
+    def _warn(self, key: str, **params: str) -> None:
+        self._out.flush()
+        self._err.write(self._words(key, **params) + "\n")
 
     def _object(self, facts: dict[str, Any]) -> None:
         self._out.write(json_text(facts) + "\n")

@@ -30,9 +30,12 @@ def manage_workers(
     language: Language,
     *,
     json_output: bool,
-    out: TextIO = sys.stdout,
+    out: TextIO | None = None,
+    error_out: TextIO | None = None,
 ) -> int:
-    """List, add, check or remove workers; returns the exit code: 1 when one cannot be used.
+    """List, add, check or remove workers; returns the exit code.
+
+    That is 1 when one that was asked about cannot be used; one that is added is kept in any case.
 
     Args:
         paths: of the profile.
@@ -42,16 +45,21 @@ def manage_workers(
         language: of the sentences.
         json_output: one object instead of lines.
         out: where to write.
+        error_out: for warnings.
 
     Raises:
         KimiError: no such worker, a bad address, or it could not be saved.
     """
+    out, error_out = out or sys.stdout, error_out or sys.stderr
+    before: Worker | None = None
     with _workers(paths) as (_, workers):
         if action == "remove":
             workers.remove(address).result()
             shown: tuple[Worker, ...] = ()
         elif action == "add":
+            known = {each.address: each for each in workers.workers}
             shown = (workers.add(address, name).result(),)
+            before = known.get(shown[0].address)
         elif action == "check" and address:
             shown = (workers.check(address).result(),)
         elif action == "check":
@@ -70,7 +78,15 @@ def manage_workers(
         out.writelines(
             f"{printable(line)}\n" for line in lines or [message("workers.none", language)]
         )
-    return 1 if any(worker.error is not None for worker in shown) else 0
+    out.flush()
+    failed = any(worker.error is not None for worker in shown)
+    if action != "add":
+        return 1 if failed else 0
+    for key, holds in (("workers.replaced", before is not None), ("workers.no_answer", failed)):
+        if holds:
+            params = {"address": str(shown[0].address), "name": before.name if before else ""}
+            error_out.write(message(key, language, **params) + "\n")
+    return 0
 
 
 def worker_object(worker: Worker, language: Language) -> dict[str, Any]:

@@ -151,6 +151,17 @@ TEXTS = {
     ),
     "attached.terminal.found": Text("found", "自动发现"),
     "attached.terminal.kept": Text("“{name}” is kept.", "已保存“{name}”。"),
+    "attached.terminal.no_answer": Text(
+        "Warning: it does not answer now. Ask it again: kimi-desktop endpoint check {name}",
+        "警告：它目前没有应答。稍后可再次检查：kimi-desktop endpoint check {name}",
+    ),
+    "attached.terminal.replaced": Text(
+        "“{name}” was {url} until now.", "“{name}”之前的地址是 {url}，已被替换。"
+    ),
+    "attached.terminal.replaced_key": Text(
+        "“{name}” was {url} until now; the key for that address is forgotten.",
+        "“{name}”之前的地址是 {url}，已被替换；原地址的密钥已删除。",
+    ),
     "attached.terminal.removed": Text("“{name}” is removed.", "已移除“{name}”。"),
     "attached.terminal.ask_key": Text(
         "API key of {name} (not shown):", "{name} 的 API 密钥（输入时不显示）："

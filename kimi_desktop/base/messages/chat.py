@@ -114,6 +114,12 @@ TEXTS = {
     "chat.terminal.loading_part": Text(
         "Loading {name}: {percent} %", "正在加载 {name}：{percent} %"
     ),
+    "chat.terminal.loading_bytes": Text("{done} of {total} read", "已读取 {done} / {total}"),
+    "chat.terminal.left": Text("{time} left", "剩余 {time}"),
+    "chat.terminal.stalled": Text(
+        "standing still for {time} (it is not ended; Ctrl+C does that)",
+        "已停滞 {time}（不会自动结束，可按 Ctrl+C 结束）",
+    ),
     "chat.terminal.ready": Text("{name} is ready ({engine}).", "{name} 已就绪（{engine}）。"),
     "chat.terminal.prefill": Text(
         "Reading the prompt: {done} of {total} tokens",

@@ -235,7 +235,6 @@ TEXTS: dict[str, Text] = {
         "Certificate for programs on other machines: {path}\nSHA-256: {fingerprint}",
         "供其他机器上的程序信任的证书：{path}\nSHA-256：{fingerprint}",
     ),
-    "cli.serve.local": Text("on this machine only", "仅供本机使用"),
     "cli.serve.unit": Text(
         "write a systemd user unit with these options instead of serving now",
         "不立即启动，而是用这些选项写入 systemd 用户单元",
@@ -248,6 +247,39 @@ TEXTS: dict[str, Text] = {
     ),
     "cli.serve.ready": Text("{model} answers at {url}", "{model} 的服务地址：{url}"),
     "cli.serve.key": Text("Key: {api_key}", "密钥：{api_key}"),
+    "cli.serve.key_hidden": Text(
+        "The key is not written here: kimi-desktop clients show",
+        "此处不输出密钥：kimi-desktop clients show",
+    ),
+    "cli.serve.open": Text(
+        "OPEN TO THE LOCAL NETWORK at {address}, until this ends.",
+        "已向局域网开放（{address}），直到结束为止。",
+    ),
+    "cli.serve.plain": Text(
+        "What is sent is not encrypted, so that others in the network may read it (--tls).",
+        "传输内容未加密，网络中的其他人可能读取（可加 --tls）。",
+    ),
+    "cli.serve.unit_previous": Text(
+        "Another unit of this name was there; it is kept as {path}.",
+        "原有的同名单元已保留为 {path}。",
+    ),
+    "cli.serve.unit_open": Text(
+        "It opens the endpoint to the local network at {address} whenever it runs.",
+        "该单元运行时会在 {address} 向局域网开放接口。",
+    ),
+    "cli.clients": Text(
+        "programs that may use what is served: list, show, add, revoke, renew",
+        "可使用所提供接口的程序：list、show、add、revoke、renew",
+    ),
+    "cli.clients.action": Text(
+        "list the names, show one key, add a program with a key of its own, revoke it, or renew "
+        "your own key",
+        "list 列出名称，show 显示密钥，add 添加程序及其密钥，revoke 撤销，renew 更换默认密钥",
+    ),
+    "cli.clients.name": Text(
+        "of the program (show: default is your own key)", "程序名称（show：默认显示您自己的密钥）"
+    ),
+    "cli.clients.needs_name": Text("Type the program's name after it.", "请在其后输入程序名称。"),
     "cli.serve.end": Text("Ctrl+C ends it.", "按 Ctrl+C 结束。"),
     "cli.models.columns": Text("Model|Quantization|Parts|Size|State", "模型|量化|分片|大小|状态"),
     "cli.state.ready": Text("Ready", "就绪"),

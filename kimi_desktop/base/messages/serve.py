@@ -26,8 +26,18 @@ TEXTS = {
         "端点已关闭：本机已离开 {address} 所在的网络。",
     ),
     "serve.network_changed.next": Text(
-        "Switch it on again if the new network shall reach it, too.",
-        "如果新网络也需要访问，请重新开启。",
+        "Switched on again it serves this machine only; open the new network on the Serve page.",
+        "重新开启后仅供本机使用；如需向新网络开放，请在“服务”页面选择。",
+    ),
+    "serve.clients.list.own": Text("{name}: your own key", "{name}：您自己的密钥"),
+    "serve.clients.list.one": Text("{name}", "{name}"),
+    "serve.clients.added": Text("Key of {name}: {secret}", "{name} 的密钥：{secret}"),
+    "serve.clients.revoked": Text(
+        "The key of {name} opens nothing any more.", "{name} 的密钥已失效。"
+    ),
+    "serve.clients.renewed": Text(
+        "Your new key: {secret}\nThe one before opens nothing any more.",
+        "您的新密钥：{secret}\n之前的密钥已失效。",
     ),
     "serve.client_name": Text(
         "“{name}” cannot be the name of a program: it is empty or taken.",
@@ -38,6 +48,21 @@ TEXTS = {
         "There are keys for {count} programs already.", "已有 {count} 个程序的密钥。"
     ),
     "serve.clients_full.next": Text("Revoke one that is no longer used.", "请撤销不再使用的密钥。"),
+    "serve.client_unknown": Text(
+        "There is no key called “{name}”. There are: {names}.",
+        "没有名为“{name}”的密钥。现有：{names}。",
+    ),
+    "serve.client_unknown.next": Text(
+        "Type one of these names (clients list).", "请输入其中一个名称（clients list）。"
+    ),
+    "serve.keys_not_kept": Text(
+        "The keys could not be written to {path}: {detail}.",
+        "无法将密钥写入 {path}：{detail}。",
+    ),
+    "serve.keys_not_kept.next": Text(
+        "Make the folder writable or free some space, and do it again.",
+        "请确保该文件夹可写或释放空间，然后重试。",
+    ),
     "serve.not_saved": Text(
         "The certificate could not be saved as {path}: {detail}.",
         "无法将证书保存为 {path}：{detail}。",

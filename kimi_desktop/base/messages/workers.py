@@ -152,6 +152,16 @@ TEXTS = {
     "workers.row.failed": Text("{address} {name}: {problem}", "{address} {name}：{problem}"),
     "workers.row.free": Text("{free} of {total} GiB free", "空闲 {free} / {total} GiB"),
     "workers.row.unmeasured": Text("link not measured", "链路未测速"),
+    "workers.no_answer": Text(
+        "Warning: {address} is kept, but it cannot be used now. Ask it again: "
+        "kimi-desktop workers check {address}",
+        "警告：已保存 {address}，但目前无法使用。稍后可再次检查："
+        "kimi-desktop workers check {address}",
+    ),
+    "workers.replaced": Text(
+        "{address} was there already; its name is the new one.",
+        "{address} 已存在，名称已更新。",
+    ),
     "workers.added": Text("Added:", "已添加："),
     "workers.removed": Text("Removed {address}.", "已移除 {address}。"),
 }

@@ -16,7 +16,7 @@ from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.settings import ServeSettings
 from kimi_desktop.base.units import format_count
 from kimi_desktop.serve.snippets import CERTIFICATE
-from kimi_desktop.serve.types import ClientKey, ServeChanged, ServeState, ServeStatus
+from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_words import USABLE
 from kimi_desktop.ui.language import language
@@ -27,7 +27,7 @@ from kimi_desktop.ui.serve.requests_card import RequestsCard
 from kimi_desktop.ui.serve.snippet_card import SnippetCard
 from kimi_desktop.ui.widgets.button import Button
 from kimi_desktop.ui.widgets.card import Card, Heading, PageHeader, ScrollPage
-from kimi_desktop.ui.widgets.chip import Dot, StateLabel
+from kimi_desktop.ui.widgets.chip import Chip, Dot, StateLabel, Verdict
 from kimi_desktop.ui.widgets.label import Label
 from kimi_desktop.ui.widgets.message_bar import MessageBar
 from kimi_desktop.ui.widgets.toggle import Switch
@@ -55,6 +55,8 @@ class ServePage(QWidget):
         self._header = PageHeader()
         self.switch = Switch()
         self.state = StateLabel()
+        self.open_badge = Chip(Verdict.BAD, icon="triangle")
+        self.open_badge.hide()
         self._heading = Heading()
         self._what_for = Label(tone="muted", wrap=True)
         self.reach = ReachCard()
@@ -116,6 +118,7 @@ class ServePage(QWidget):
         )
         self.switch.set_label(self.tr("Let other programs use the model"))
         self.again.setText(self.tr("Try again"))
+        self.open_badge.show_verdict(Verdict.BAD, self.tr("Open to the local network"))
         self.start.setText(self.tr("Start engine"))
         self._show_all()
 
@@ -148,6 +151,7 @@ class ServePage(QWidget):
         head = QHBoxLayout()
         head.setSpacing(12)
         head.addWidget(self._heading, 1)
+        head.addWidget(self.open_badge)
         head.addWidget(self.state)
         head.addWidget(self.switch)
         card.body.addLayout(head)
@@ -179,23 +183,27 @@ class ServePage(QWidget):
             else ""
         )
         self.requests.setVisible(status.state in LISTENING)
-        self.requests.show_requests(status.live, status.done)
-        self.clients.show_clients(status.clients or self._saved_clients())
+        self.requests.show_requests(status.live, status.done, status.refused)
+        self.open_badge.setVisible(on and bool(status.address))
+        self.clients.show_clients(status.clients)
         self._show_connection()
         self._show_error(status.error if status.state is ServeState.FAILED else None)
 
     def _show_connection(self) -> None:
         status, settings = self.status, self._bridge.settings.serve
-        key = status.api_key or settings.api_key
+        key = status.api_key
         self.connection.show_connection(
-            url=status.url or _url_of(settings),
+            url=status.url or _url_of(settings, status.address),
             key=key,
             model=status.model,
             port=settings.port,
             running=status.state in LISTENING,
         )
         self.reach.show_reach(
-            settings.address, encrypted=settings.encrypted, fingerprint=status.fingerprint
+            status.address,
+            encrypted=settings.encrypted,
+            fingerprint=status.fingerprint,
+            url=status.url,
         )
         absent = self.tr("Lines to copy stand here once it is on.")
         if status.state is ServeState.ON:
@@ -261,10 +269,6 @@ class ServePage(QWidget):
         else:
             self._bridge.navigation.report(error)
             self._show_status()
-
-    def _saved_clients(self) -> tuple[ClientKey, ...]:
-        saved = self._bridge.settings.serve.clients
-        return tuple(ClientKey(name, key) for name, key in saved.items())
 
     def _choose_address(self, address: str) -> None:
         operation = self._bridge.services.serve.set_address(address)
@@ -364,10 +368,10 @@ def _column(*parts: QWidget) -> QWidget:
     return column
 
 
-def _url_of(settings: ServeSettings) -> str:
+def _url_of(settings: ServeSettings, address: str) -> str:
     """As it will be once it is on."""
-    scheme = "https" if settings.address and settings.encrypted else "http"
-    return f"{scheme}://{settings.address or '127.0.0.1'}:{settings.port}/v1"
+    scheme = "https" if address and settings.encrypted else "http"
+    return f"{scheme}://{address or '127.0.0.1'}:{settings.port}/v1"
 
 
 def _is_port_taken(error: BaseException) -> bool:

@@ -12,6 +12,7 @@ from kimi_desktop.ui.widgets.card import Card, Heading
 from kimi_desktop.ui.widgets.field import Select
 from kimi_desktop.ui.widgets.label import Label, TextSize
 from kimi_desktop.ui.widgets.message_bar import MessageBar
+from kimi_desktop.ui.widgets.qr_code import QrCode
 from kimi_desktop.ui.widgets.segmented import Segmented
 from kimi_desktop.ui.widgets.toggle import Switch
 
@@ -41,12 +42,26 @@ class ReachCard(Card):
         self.fingerprint.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.save_certificate = Button(small=True)
         self._encryption = QWidget()
+        self.plain = Label(tone="bad", wrap=True)
+        self.code = QrCode()
+        self._code_says = Label(size=TextSize.SMALL, tone="muted", wrap=True)
+        self._code = QWidget()
         self.question = MessageBar("warn")
         self.question.set_closable(closable=False)
         self.confirm, self.keep = Button(small=True), Button(small=True)
         self.question.add_button(self.confirm)
         self.question.add_button(self.keep)
         self.question.hide()
+        self._arrange()
+        self.reach.chosen.connect(self._on_reach)
+        self.addresses.activated.connect(lambda _index: self._on_address())
+        self.encrypted.clicked.connect(self._on_encrypted)
+        self.save_certificate.clicked.connect(self.certificate_wanted)
+        self.confirm.clicked.connect(self._on_confirmed)
+        self.keep.clicked.connect(self._on_kept)
+        self.retranslate()
+
+    def _arrange(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(12)
         head.addWidget(self._heading, 1)
@@ -62,18 +77,21 @@ class ReachCard(Card):
         self.body.addWidget(self._encryption)
         self.body.addWidget(self.fingerprint)
         self.body.addWidget(self.question)
+        self.body.addWidget(self.plain)
         self.body.addWidget(self._says)
-        self.reach.chosen.connect(self._on_reach)
-        self.addresses.activated.connect(lambda _index: self._on_address())
-        self.encrypted.clicked.connect(self._on_encrypted)
-        self.save_certificate.clicked.connect(self.certificate_wanted)
-        self.confirm.clicked.connect(self._on_confirmed)
-        self.keep.clicked.connect(self._on_kept)
-        self.retranslate()
+        beside = QHBoxLayout(self._code)
+        beside.setContentsMargins(0, 0, 0, 0)
+        beside.setSpacing(12)
+        beside.addWidget(self.code)
+        beside.addWidget(self._code_says, 1)
+        self.body.addWidget(self._code)
 
-    def show_reach(self, address: str, *, encrypted: bool, fingerprint: str = "") -> None:
-        """What holds: the address that is served, too, or "", and how."""
+    def show_reach(
+        self, address: str, *, encrypted: bool, fingerprint: str = "", url: str = ""
+    ) -> None:
+        """What holds: the address that is served, too, or "", how, and while it is on where."""
         self._address, self._fingerprint = address, fingerprint
+        self.code.show_text(url if address else "")
         self.encrypted.setChecked(encrypted)
         self.question.hide()
         self.reach.choose(NETWORK if address else HERE)
@@ -110,6 +128,11 @@ class ReachCard(Card):
         self._encrypt_word.setText(self.tr("Encrypt what is sent (TLS)"))
         self.encrypted.set_label(self.tr("Encrypt what is sent (TLS)"))
         self.save_certificate.setText(self.tr("Save the certificate…"))
+        self.plain.setText(self._plain_words())
+        self._code_says.setText(
+            self.tr("The address for a phone or tablet in this network. The key is not in it.")
+        )
+        self.code.setAccessibleName(self.tr("QR code of the address"))
         self.confirm.setText(self.tr("Open it"))
         self.keep.setText(self.tr("Keep it closed"))
         self._show()
@@ -133,11 +156,15 @@ class ReachCard(Card):
             self.tr("Open the endpoint to the local network?"), self._what_opens()
         )
         self._says.setText(self._who_can())
+        self.plain.setVisible(bool(self._address) and not self.encrypted.isChecked())
+        self._code.setVisible(bool(self.code.text()))
 
     def _what_opens(self) -> str:
         who = self.tr("Who has a key and is in this network can use the model.")
-        plain = self.tr("What is sent is not encrypted, so that others in the network may read it.")
-        return who if self.encrypted.isChecked() else f"{who} {plain}"
+        return who if self.encrypted.isChecked() else f"{who} {self._plain_words()}"
+
+    def _plain_words(self) -> str:
+        return self.tr("What is sent is not encrypted, so that others in the network may read it.")
 
     def _who_can(self) -> str:
         if not self._address:

@@ -10,13 +10,14 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from kimi_desktop.base.units import format_duration
-from kimi_desktop.serve.types import DoneRequest, LiveRequest
+from kimi_desktop.serve.types import DoneRequest, LiveRequest, RefusedRequests
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets.card import Card, Heading
 from kimi_desktop.ui.widgets.label import Label, TextSize
 
 ROWS = 12
 GONE = 499
+LATELY_S = 600
 TICK_MS = 1000
 CALLS = {
     "/v1/chat/completions": "chat",
@@ -34,6 +35,8 @@ class RequestsCard(Card):
         self._done: tuple[DoneRequest, ...] = ()
         self._heading = Heading()
         self._none = Label(tone="muted", wrap=True)
+        self._refused: tuple[RefusedRequests, ...] = ()
+        self.refused = Label(size=TextSize.SMALL, tone="warn", wrap=True)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(4)
@@ -42,14 +45,20 @@ class RequestsCard(Card):
         self.body.addWidget(self._heading)
         self.body.addWidget(self._none)
         self.body.addLayout(self._grid)
+        self.body.addWidget(self.refused)
         self._tick = QTimer(self)
         self._tick.setInterval(TICK_MS)
         self._tick.timeout.connect(self._fill)
         self.retranslate()
 
-    def show_requests(self, live: Sequence[LiveRequest], done: Sequence[DoneRequest]) -> None:
+    def show_requests(
+        self,
+        live: Sequence[LiveRequest],
+        done: Sequence[DoneRequest],
+        refused: Sequence[RefusedRequests] = (),
+    ) -> None:
         """What the gateway told last."""
-        self._live, self._done = tuple(live), tuple(done)
+        self._live, self._done, self._refused = tuple(live), tuple(done), tuple(refused)
         self._fill()
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -111,6 +120,32 @@ class RequestsCard(Card):
                 cell.setVisible(texts is not None)
                 cell.setText(texts[place] if texts is not None else "")
         self._none.setVisible(not words)
+        text = self._refused_words(now)
+        self.refused.setText(text)
+        self.refused.setVisible(bool(text))
+
+    def _refused_words(self, now: float) -> str:
+        """How many, why, and where the last one came from."""
+        lately = [row for row in self._refused if row.at > now - LATELY_S]
+        if not lately:
+            return ""
+        counts: dict[int, int] = {}
+        for row in lately:
+            counts[row.status] = counts.get(row.status, 0) + row.count
+        reasons = {
+            400: self.tr("not understood"),
+            401: self.tr("no or a wrong key"),
+            403: self.tr("another host or a web page"),
+            404: self.tr("another address"),
+            413: self.tr("too large"),
+            429: self.tr("too many"),
+            503: self.tr("no model"),
+        }
+        why = ", ".join(
+            f"{count:,} × {reasons.get(status, str(status))}" for status, count in counts.items()
+        )
+        text = self.tr("Refused in the last ten minutes: {why}. The last one came from {peer}.")
+        return text.format(why=why, peer=lately[-1].peer or "–")
 
     def _status_word(self, status: int) -> str:
         if status == GONE:

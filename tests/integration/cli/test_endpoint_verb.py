@@ -17,6 +17,7 @@ from kimi_desktop.backends.attached.terminal import EndpointVerb
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.server_keys import FILE_NAME
 from tests.support.attached_bench import NOWHERE, AttachedBench, attached_bench
 from tests.support.engine_programs import REPOSITORY
@@ -90,9 +91,46 @@ def test_json_lines_hold_everything_but_the_key(bench: AttachedBench) -> None:
 
 def test_adding_again_replaces(bench: AttachedBench) -> None:
     with OpenAiServer() as one, OpenAiServer() as other:
-        Typed(bench).verb.add("Lab", one.url, with_key=False, key_in_file=False)
-        Typed(bench).verb.add("Lab", other.url, with_key=False, key_in_file=False)
+        Typed(bench, KEY).verb.add("Lab", one.url, with_key=True, key_in_file=False)
+        again = Typed(bench, KEY)
+        again.verb.add("Lab", one.url, with_key=False, key_in_file=False)
+        assert again.err.getvalue() == ""
+        replacing = Typed(bench, json_output=True)
+        assert replacing.verb.add("Lab", other.url, with_key=False, key_in_file=False) == 0
+        assert json.loads(replacing.out.getvalue())["replaced"] == one.url
+        assert replacing.err.getvalue() == (
+            f"“Lab” was {one.url} until now; the key for that address is forgotten.\n"
+        )
         assert dict(bench.store.settings.other_servers.addresses) == {"Lab": other.url}
+
+
+def test_one_that_does_not_answer_is_kept_with_a_warning(bench: AttachedBench) -> None:
+    """As ``workers add`` does."""
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    typed = Typed(bench)
+    assert typed.verb.add("Lab", url, with_key=False, key_in_file=False) == 0
+    assert "Warning: it does not answer now" in typed.err.getvalue()
+    assert dict(bench.store.settings.other_servers.addresses) == {"Lab": url}
+
+
+def test_a_server_that_is_typed_is_not_chosen_for_later(tmp_path: Path) -> None:
+    environment = {**os.environ, **NOWHERE, "KIMI_DESKTOP_HOME": str(tmp_path)}
+
+    def run(*arguments: str) -> int:
+        words = [sys.executable, "-m", "kimi_desktop", *arguments]
+        return subprocess.run(
+            words, env=environment, cwd=REPOSITORY, capture_output=True, timeout=PATIENCE_S,
+            stdin=subprocess.DEVNULL, check=False,
+        ).returncode  # fmt: skip
+
+    with OpenAiServer("vllm") as server:
+        assert run("endpoint", "add", "Lab", server.url) == 0
+        assert run("endpoint", "add", "dead", f"http://127.0.0.1:{free_port()}/v1") == 0
+        assert run("chat", "--endpoint", "dead", "--prompt", "hi") == 1
+        assert run("chat", "--endpoint", "Lab", "--prompt", "hi") == 0
+    kept = SettingsStore(AppPaths.under(tmp_path).settings_file).settings.other_servers
+    assert (kept.chosen, kept.model) == ("", "")
+    assert set(kept.addresses) == {"Lab", "dead"}
 
 
 def test_ollama_is_listed_without_being_added() -> None:
@@ -194,7 +232,12 @@ def test_serve_over_another_server(tmp_path: Path) -> None:
                 assert process.stdout is not None
                 lines = map(json.loads, process.stdout)
                 told = next(line for line in lines if line["event"] == "serving")
-                key = {"Authorization": f"Bearer {told['key']}"}
+                shown = subprocess.run(
+                    [*words, "clients", "show"],
+                    env=environment, cwd=REPOSITORY, check=True, capture_output=True, text=True,
+                    timeout=PATIENCE_S,
+                )  # fmt: skip
+                key = {"Authorization": f"Bearer {shown.stdout.strip()}"}
                 models = httpx.get(f"{told['url']}/models", headers=key, trust_env=False)
                 assert [one["id"] for one in models.json()["data"]] == ["kimi-k2.6"]
             finally:

@@ -13,6 +13,7 @@ import sys
 import urllib.request
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -305,8 +306,11 @@ def test_serve_until_it_is_told_to_end(profile: AppPaths, number: signal.Signals
             event = json.loads(line)
             if event["event"] == "serving":
                 break
+        key = run(profile, "clients", "show").stdout.strip()
+        assert key.startswith("kd-")
+        assert key not in json.dumps(event)
         request = urllib.request.Request(
-            f"{event['url']}/models", headers={"Authorization": f"Bearer {event['key']}"}
+            f"{event['url']}/models", headers={"Authorization": f"Bearer {key}"}
         )
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             assert json.load(answer)["data"]
@@ -338,7 +342,7 @@ def test_an_address_of_another_machine_is_refused(profile: AppPaths) -> None:
 
 def test_serve_as_a_unit_of_systemd(profile: AppPaths, tmp_path: Path) -> None:
     home = {**environment(profile), "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    flags = ["--port", "8123", "--ctx", "4096", "--local", "--unit", "--json"]
+    flags = ["--port", "8123", "--ctx", "4096", "--unit", "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "kimi_desktop", "serve", "a 50% $model", *flags],
         env=home,
@@ -350,8 +354,112 @@ def test_serve_as_a_unit_of_systemd(profile: AppPaths, tmp_path: Path) -> None:
     told = json.loads(done.stdout)
     text = Path(told["unit"]).read_text(encoding="utf-8")
     assert Path(told["unit"]).parent == tmp_path / "config" / "systemd" / "user"
-    assert '"serve" "a 50%% $$model" "--port" "8123" "--ctx" "4096" "--local"' in text
+    assert '"serve" "a 50%% $$model" "--port" "8123" "--ctx" "4096"\n' in text
     assert "Restart=on-failure" in text
+
+
+LAN = """
+import sys
+from kimi_desktop import serve_verb
+from kimi_desktop.cli import main
+from kimi_desktop.serve import service
+for module in (serve_verb, service):
+    module.lan_addresses = lambda: ("127.0.0.2",)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="127.0.0.2 stands for a local network's address"
+)
+def test_an_open_network_is_told_and_not_remembered(profile: AppPaths) -> None:
+    def served(*flags: str) -> tuple[str, str]:
+        """What it tells, and its log; no terminal is there."""
+        words = ["serve", "tiny", "--ctx", "512", "--port", str(free_port()), *flags]
+        with subprocess.Popen(
+            [sys.executable, "-c", LAN, *words],
+            env=environment(profile),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            told = ""
+            for line in process.stdout:
+                told += line
+                if "Ctrl+C" in line:
+                    break
+            process.send_signal(signal.SIGINT)
+            progress = process.stderr.read()
+            assert process.wait(PATIENCE_S) == 130
+            return told, progress
+
+    opened, progress = served("--lan")
+    assert "http://127.0.0.2:" in opened
+    assert "OPEN TO THE LOCAL NETWORK at 127.0.0.2" in opened
+    assert "not encrypted" in opened
+    key = run(profile, "clients", "show").stdout.strip()
+    assert key not in opened + progress
+    assert "kimi-desktop clients show" in opened
+    assert "Loading" in progress
+    plain, _ = served()
+    assert "http://127.0.0.1:" in plain
+    assert "OPEN" not in plain
+    assert key not in profile.settings_file.read_text(encoding="utf-8")
+
+
+def written_unit(home: Path, config: Path, *words: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "kimi_desktop", "serve", *words, "--unit", "--json"],
+        env={**os.environ, "KIMI_DESKTOP_HOME": str(home), "XDG_CONFIG_HOME": str(config)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_a_unit_serves_the_profile_that_it_was_written_from(tmp_path: Path) -> None:
+    home = tmp_path / '50% "my" $HOME \\ 月'
+    told = written_unit(home, tmp_path, "model")
+    text = Path(told["unit"]).read_text(encoding="utf-8")
+    inside = str(home).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    assert f'\nEnvironment="KIMI_DESKTOP_HOME={inside}"\n' in text
+    assert "--lan" not in text
+
+
+def test_another_unit_is_kept_and_said(tmp_path: Path) -> None:
+    assert written_unit(tmp_path, tmp_path, "one")["previous"] is None
+    assert written_unit(tmp_path, tmp_path, "one")["previous"] is None  # the same again
+    told = written_unit(tmp_path, tmp_path, "two")
+    assert '"one"' in Path(told["previous"]).read_text(encoding="utf-8")
+    assert '"two"' in Path(told["unit"]).read_text(encoding="utf-8")
+
+
+def test_programs_and_their_keys(profile: AppPaths) -> None:
+    """What a machine without a window has for it."""
+    own = run(profile, "clients", "show").stdout.strip()
+    added = json.loads(run(profile, "clients", "add", " my  editor", "--json").stdout)
+    assert (added["event"], added["name"]) == ("added", "my editor")
+    assert run(profile, "clients", "show", "my editor").stdout.strip() == added["key"] != own
+    listed = run(profile, "clients")
+    assert listed.stdout.splitlines() == ["default: your own key", "my editor"]
+    for arguments in (("add", "my editor"), ("revoke", "nobody"), ("show", "nobody")):
+        assert run(profile, "clients", *arguments).returncode == 1
+    assert run(profile, "clients", "add").returncode == 2
+    assert run(profile, "clients", "revoke", "my editor").returncode == 0
+    assert json.loads(run(profile, "clients", "--json").stdout) == {
+        "clients": [{"name": "default"}]
+    }
+    assert run(profile, "clients", "renew").returncode == 0
+    assert run(profile, "clients", "show").stdout.strip() != own
+    file = profile.config / "serve-keys.json"
+    if os.name == "posix":
+        assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_model_of_the_library_can_be_named_by_its_path(profile: AppPaths) -> None:

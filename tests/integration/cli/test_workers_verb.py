@@ -9,6 +9,7 @@ import pytest
 
 from kimi_desktop.cli import main
 from tests.support.misbehaving_engine import make_binary
+from tests.support.ports import free_port
 from tests.support.rpc_worker import GIB, ScriptedWorker, serving
 from tests.support.tiny_kimi import make_tiny_kimi
 
@@ -65,6 +66,21 @@ def test_added_listed_checked_planned_with_and_removed(
     capsys.readouterr()
     assert main(["workers", "remove", address]) == 1
     assert "There is no worker" in capsys.readouterr().err
+
+
+def test_one_that_does_not_answer_is_kept_with_a_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As ``endpoint add`` does."""
+    address = f"127.0.0.1:{free_port()}"
+    assert main(["workers", "add", address]) == 0
+    told = capsys.readouterr()
+    assert "Nothing answers" in told.out
+    assert f"Warning: {address} is kept" in told.err
+    assert "already" not in told.err
+    assert main(["workers", "add", address, "--device", "RTX"]) == 0
+    assert f"{address} was there already" in capsys.readouterr().err
+    assert main(["workers", "check", address]) == 1
 
 
 def test_bad_addresses(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import httpx
 import psutil
 import pytest
 
+from kimi_desktop.serve.policy import MAX_FAILED_KEYS
 from tests.support import scripted_upstream as upstreams
 from tests.support.engine_programs import REPOSITORY, short_folder
 from tests.support.openai_servers import OpenAiServer
@@ -52,6 +53,16 @@ class GatewayProcess:
         def found() -> dict[str, Any] | None:
             wanted = {"event": kind, **fields}.items()
             return next((event for event in self.events if wanted <= event.items()), None)
+
+        with self.arrived:
+            assert self.arrived.wait_for(found, WAIT_S), self.events
+            event = found()
+            assert event is not None
+            return event
+
+    def wait_for(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        def found() -> dict[str, Any] | None:
+            return next((event for event in reversed(self.events) if wanted(event)), None)
 
         with self.arrived:
             assert self.arrived.wait_for(found, WAIT_S), self.events
@@ -477,6 +488,44 @@ def test_the_access_log_holds_no_key_and_no_text() -> None:
         for secret in (KEY, ENGINE_KEY, "hi there", "Hello there", '"hi"'):
             assert secret not in text
         assert "Traceback" not in text
+
+
+def test_what_is_refused_is_in_the_access_log_without_what_was_written() -> None:
+    secret = "kd-a-key-in-the-wrong-place"
+    with gateway_process() as gateway, gateway.client() as client:
+        wrong = {"Authorization": f"Bearer {secret}"}
+        assert client.get("/v1/models", headers=wrong).status_code == 401
+        assert client.get("/v1/models", headers={"Host": "evil.example"}).status_code == 403
+        assert client.get(f"/{secret}").status_code == 404
+        assert client.post("/v1/chat/completions", content=b"x" * (21 * 2**20)).status_code == 413
+        with engine(gateway, upstreams.well_behaved):
+            assert client.post("/v1/chat/completions", content=secret).status_code == 400
+        with socket.create_connection(("127.0.0.1", gateway.port), WAIT_S) as raw:
+            raw.sendall(f"{secret}\r\n\r\n".encode())
+            assert raw.recv(100).startswith(b"HTTP/1.1 400")
+        for _ in range(MAX_FAILED_KEYS):
+            last = client.get(f"/v1/models/{secret}", headers=wrong)
+        assert last.status_code == 429
+        reasons = {400, 401, 403, 404, 413, 429}
+        gateway.wait_for(
+            lambda event: {row["status"] for row in event.get("refused", [])} == reasons
+        )
+        assert gateway.process.stdin is not None
+        gateway.process.stdin.close()
+        assert gateway.process.wait(WAIT_S) == 0
+        assert gateway.process.stderr is not None
+        text = gateway.process.stderr.read()
+    for line in (
+        "refused: GET /v1/models 401, from 127.0.0.1",
+        "refused: GET /v1/models 403, from 127.0.0.1",
+        "refused: GET another address 404, from 127.0.0.1",
+        "refused: POST /v1/chat/completions 413, from 127.0.0.1",
+        "refused: POST /v1/chat/completions 400, from 127.0.0.1",
+        "refused: no HTTP 400, from 127.0.0.1",
+        "refused: GET /v1/models/… 429, from 127.0.0.1",
+    ):
+        assert line in text
+    assert secret not in text
 
 
 @contextlib.contextmanager

@@ -32,9 +32,10 @@ from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.settings import SettingsStore
 from kimi_desktop.serve import network
 from kimi_desktop.serve import service as serve_service
-from kimi_desktop.serve.service import MOST_CLIENTS, ServeService
+from kimi_desktop.serve.keys import FILE_NAME, MOST_CLIENTS, ClientKeys
+from kimi_desktop.serve.service import ServeService
 from kimi_desktop.serve.snippets import curl_line, python_lines
-from kimi_desktop.serve.types import ServeChanged, ServeState, ServeStatus, SnippetKind
+from kimi_desktop.serve.types import Reach, ServeChanged, ServeState, ServeStatus, SnippetKind
 from tests.support import scripted_upstream as upstreams
 from tests.support.engine_programs import embedded_engine
 from tests.support.openai_servers import OpenAiServer
@@ -177,7 +178,8 @@ def test_on_off_and_the_key_is_kept(
     with pytest.raises(httpx.ConnectError):
         ask(on)
     assert serve.switch_on().result(WAIT_S) == on
-    assert SettingsStore(tmp_path / "settings.json").settings.serve.api_key == on.api_key
+    assert ClientKeys(tmp_path / FILE_NAME).keys.own == on.api_key
+    assert on.api_key not in (tmp_path / "settings.json").read_text(encoding="utf-8")
 
 
 def test_a_new_key_closes_the_door_to_the_old_one(serve: ServeService) -> None:
@@ -274,9 +276,9 @@ def test_a_gateway_that_dies_is_said_and_starts_again(
     with upstreams.in_thread(upstreams.well_behaved) as upstream:
         engine.start(Endpoint(None, upstream.port, "k"), "tiny")
         serve.switch_on().result(WAIT_S)
-        process = serve._process
-        assert process is not None
-        os.kill(process.pid, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+        pid = serve._process.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
         failed = statuses.wait(lambda status: status.state is ServeState.FAILED)
         assert failed.error is not None
         assert failed.error.code is ErrorCode.SERVE_FAILED
@@ -338,8 +340,8 @@ def test_a_gateway_that_says_nothing_or_does_not_end(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kimi_desktop.serve.service.START_TIMEOUT_S", 0.2)
-    monkeypatch.setattr("kimi_desktop.serve.service.END_GRACE_S", 0.2)
+    monkeypatch.setattr("kimi_desktop.serve.process.START_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("kimi_desktop.serve.process.END_GRACE_S", 0.2)
     program = "import time; time.sleep(600)"
     serve = ServeService(
         io,
@@ -352,18 +354,19 @@ def test_a_gateway_that_says_nothing_or_does_not_end(
     )
     with pytest.raises(ServeError):
         serve.switch_on().result(WAIT_S)
-    assert serve._process is None
+    assert serve._process.pid is None
     serve.close()
 
 
 def test_a_key_that_cannot_be_kept_holds_until_the_end(
     io: IoLoop, bus: EventBus, engine: Engine, tmp_path: Path
 ) -> None:
-    (tmp_path / "file").write_text("in the way")
-    store = SettingsStore(tmp_path / "file" / "settings.json")
-    serve = ServeService(io, bus, store, engine, folder=tmp_path, workplace=tmp_path / "work")
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    store = SettingsStore(tmp_path / "settings.json")
+    serve = ServeService(io, bus, store, engine, folder=file, workplace=tmp_path / "work")
     key = serve.renew_key().result(WAIT_S).api_key
-    assert key == serve.status.api_key == store.settings.serve.api_key
+    assert key == serve.status.api_key != ""
     serve.close()
 
 
@@ -444,13 +447,12 @@ def status_with(url: str, key: str) -> int:
     return httpx.get(f"{url}/models", headers=headers, trust_env=False).status_code
 
 
-def test_a_program_gets_a_key_of_its_own_and_loses_it(
-    serve: ServeService, store: SettingsStore
-) -> None:
+def test_a_program_gets_a_key_of_its_own_and_loses_it(serve: ServeService, tmp_path: Path) -> None:
     status = serve.switch_on().result(WAIT_S)
     (client,) = serve.add_client("  my   editor ").result(WAIT_S).clients
     assert client.name == "my editor"
-    assert store.settings.serve.clients == {"my editor": client.key}
+    assert ClientKeys(tmp_path / FILE_NAME).keys.clients == {"my editor": client.key}
+    assert client.key not in (tmp_path / "settings.json").read_text(encoding="utf-8")
     assert client.key not in repr(serve.status)
     wait_until(lambda: status_with(status.url, client.key) == 200)
     for name in ("", "my editor", "default", " "):
@@ -563,11 +565,63 @@ def test_the_local_network_is_served_at_one_address_and_left_with_it(
     assert failed.error.code is ErrorCode.SERVE_NETWORK_CHANGED
     with pytest.raises(httpx.ConnectError):
         status_with(status.url, status.api_key)
+    again = serve.switch_on().result(WAIT_S)  # another network is not opened by itself
+    assert (again.address, again.url.startswith("http://127.0.0.1:")) == ("", True)
+    serve.set_address("").result(WAIT_S)
     with pytest.raises(ServeError) as caught:
-        serve.switch_on().result(WAIT_S)
+        serve.set_address("127.0.0.2").result(WAIT_S)
     assert caught.value.code is ErrorCode.SERVE_NO_ADDRESS
-    assert serve.set_address("").result(WAIT_S).state is ServeState.FAILED
-    assert serve.switch_on().result(WAIT_S).url.startswith("http://127.0.0.1:")
+
+
+def test_an_open_network_is_not_remembered(
+    io: IoLoop, bus: EventBus, store: SettingsStore, engine: Engine, lan: str, tmp_path: Path
+) -> None:
+    def run(**how: object) -> ServeStatus:
+        serve = ServeService(io, bus, store, engine, folder=tmp_path, workplace=tmp_path / "work")
+        try:
+            if "address" in how:
+                serve.set_address(str(how["address"])).result(WAIT_S)
+            reach = how.get("reach")
+            assert reach is None or isinstance(reach, Reach)
+            return serve.switch_on(reach).result(WAIT_S)
+        finally:
+            serve.close()
+
+    assert run(address=lan).address == lan
+    assert run().url.startswith("http://127.0.0.1:")
+    typed = run(reach=Reach(free_port(), lan, encrypted=True))
+    assert typed.url.startswith(f"https://{lan}:")
+    plain = run()
+    assert plain.url == f"http://127.0.0.1:{store.settings.serve.port}/v1"
+    assert (plain.address, plain.certificate) == ("", None)
+
+
+def test_another_program_with_this_profile_gives_and_takes_keys(
+    serve: ServeService, statuses: Statuses, tmp_path: Path
+) -> None:
+    """The verb ``clients`` beside a window or a service."""
+    status = serve.switch_on().result(WAIT_S)
+    others = ClientKeys(tmp_path / FILE_NAME)
+    others.add("editor")
+    key = others.keys.clients["editor"]
+    statuses.wait(lambda status: [client.key for client in status.clients] == [key])
+    wait_until(lambda: status_with(status.url, key) == 200)
+    serve.add_client("phone").result(WAIT_S)
+    others.revoke("editor")
+    assert list(others.keys.clients) == ["phone"]  # what was added meanwhile is not lost
+    statuses.wait(lambda status: [client.name for client in status.clients] == ["phone"])
+    wait_until(lambda: status_with(status.url, key) == 401)
+    others.renew()
+    statuses.wait(lambda now: now.api_key == others.keys.own != status.api_key)
+
+
+def test_refused_requests_are_counted(serve: ServeService, statuses: Statuses) -> None:
+    status = serve.switch_on().result(WAIT_S)
+    for key in ("wrong", "wrong too"):
+        status_with(status.url, key)
+    told = statuses.wait(lambda status: sum(row.count for row in status.refused) == 2)
+    assert {(row.status, row.peer) for row in told.refused} == {(401, "127.0.0.1")}
+    assert told.served == 0
 
 
 def test_requests_are_listed_with_their_program(
@@ -617,7 +671,6 @@ def wait_until(done: Callable[[], bool]) -> None:
 @pytest.mark.skipif("not os.path.isdir('/proc/self')", reason="reads another process's folder")
 def test_the_gateway_works_in_an_empty_private_folder(serve: ServeService, tmp_path: Path) -> None:
     serve.switch_on().result(WAIT_S)
-    assert serve._process is not None
     folder = Path(f"/proc/{serve._process.pid}/cwd").resolve()
     assert folder == tmp_path / "run" / "gateway"
     assert (list(folder.iterdir()), folder.stat().st_mode & 0o777) == ([], 0o700)

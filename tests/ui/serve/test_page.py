@@ -13,12 +13,21 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 from kimi_desktop.backends.types import EngineState
 from kimi_desktop.base.errors import BackendError, ErrorCode, ServeError
 from kimi_desktop.base.settings import LanguageChoice, ThemeChoice
-from kimi_desktop.serve.types import DoneRequest, LiveRequest, ServeState, ServeStatus
+from kimi_desktop.serve.qr import QUIET
+from kimi_desktop.serve.types import (
+    ClientKey,
+    DoneRequest,
+    LiveRequest,
+    RefusedRequests,
+    ServeState,
+    ServeStatus,
+)
 from kimi_desktop.ui.language import LanguageSwitch
 from kimi_desktop.ui.serve.page import ServePage
 from kimi_desktop.ui.serve.snippet_card import MASK
 from kimi_desktop.ui.theme import Theme
-from kimi_desktop.ui.widgets.chip import Dot
+from kimi_desktop.ui.widgets.chip import Dot, Verdict
+from kimi_desktop.ui.widgets.qr_code import DARK, LIGHT, MODULE
 
 LEFT = Qt.MouseButton.LeftButton
 TAKEN = ServeError(ErrorCode.SERVE_PORT_TAKEN, {"port": 8080, "free_port": 8081})
@@ -407,13 +416,64 @@ def test_at_the_least_size_nothing_is_cut(qtbot, on):
 
 
 def test_what_the_profile_knows_is_shown_before_the_first_switch(qtbot, services, bridge):
-    bridge.save_settings(
-        lambda s: dataclasses.replace(s, serve=dataclasses.replace(s.serve, api_key="kd-kept"))
-    )
+    editor = ClientKey("editor", "kd-editor")
+    services.serve.set_status(ServeStatus(ServeState.OFF, api_key="kd-kept", clients=(editor,)))
     page = ServePage(bridge)
     qtbot.addWidget(page)
     assert page.connection.key.text() == "kd-kept"
     assert page.connection.renew.isEnabled()
+    assert len(page.clients.rows()) == 1
+
+
+def test_an_open_network_is_a_red_badge_a_warning_and_a_code(qtbot, on, services):
+    assert not on.open_badge.isVisible()
+    assert not on.reach.code.isVisible()
+    services.serve.set_address("192.168.1.20")
+    qtbot.waitUntil(on.open_badge.isVisible)
+    assert (on.open_badge.verdict, on.open_badge.text()) == (
+        Verdict.BAD,
+        "Open to the local network",
+    )
+    assert on.reach.plain.isVisible()
+    assert "not encrypted" in on.reach.plain.text()
+    assert on.reach.code.isVisible()
+    assert on.reach.code.text() == "http://192.168.1.20:8080/v1"
+    assert on.reach.code.accessibleDescription() == on.reach.code.text()
+    services.serve.set_encrypted(encrypted=True)
+    qtbot.waitUntil(lambda: not on.reach.plain.isVisible())
+    qtbot.mouseClick(on.switch, LEFT)  # chosen still, but nobody can reach it
+    qtbot.waitUntil(lambda: not on.open_badge.isVisible())
+    assert not on.reach.code.isVisible()
+    assert on.reach.reach.key() == "network"
+    services.serve.set_address("")
+    qtbot.waitUntil(lambda: on.reach.reach.key() == "here")
+
+
+def test_the_code_is_dark_on_light_and_has_its_border(qtbot, on, services):
+    services.serve.set_address("192.168.1.20")
+    qtbot.waitUntil(on.reach.code.isVisible)
+    image = on.reach.code.grab().toImage()
+    border = QUIET * MODULE
+    assert image.pixelColor(1, 1) == LIGHT
+    assert image.pixelColor(border + 1, border + 1) == DARK
+    assert image.pixelColor(border - 1, border + 1) == LIGHT
+
+
+def test_refused_requests_are_told_with_their_reason(on, services):
+    now = time.time()
+    rows = (
+        RefusedRequests(now - 3600, 401, 9, "10.0.0.9"),  # long ago
+        RefusedRequests(now - 120, 401, 1_200, "10.0.0.9"),
+        RefusedRequests(now - 60, 403, 2, "192.168.1.7"),
+        RefusedRequests(now - 60, 418, 1, "192.168.1.8"),
+    )
+    assert not on.requests.refused.isVisible()
+    services.serve.set_status(dataclasses.replace(services.serve.status, refused=rows))
+    assert on.requests.refused.isVisible()
+    assert on.requests.refused.text() == (
+        "Refused in the last ten minutes: 1,200 × no or a wrong key, 2 × another host or a web "
+        "page, 1 × 418. The last one came from 192.168.1.8."
+    )
 
 
 def test_the_network_is_opened_only_after_a_yes(qtbot, on, services):
@@ -427,14 +487,14 @@ def test_the_network_is_opened_only_after_a_yes(qtbot, on, services):
     assert reach.reach.key() == "here"
     qtbot.mouseClick(reach.reach.segment("network"), LEFT)
     qtbot.mouseClick(reach.confirm, LEFT)
-    assert services.store.settings.serve.address == "192.168.1.20"
+    assert services.serve.status.address == "192.168.1.20"
     qtbot.waitUntil(lambda: "192.168.1.20" in reach.says())
     assert on.connection.address.text() == "http://192.168.1.20:8080/v1"
     reach.addresses.choose("10.0.0.4")
     reach.addresses.activated.emit(reach.addresses.currentIndex())
-    assert services.store.settings.serve.address == "10.0.0.4"
+    assert services.serve.status.address == "10.0.0.4"
     qtbot.mouseClick(reach.reach.segment("here"), LEFT)
-    assert services.store.settings.serve.address == ""
+    assert services.serve.status.address == ""
     qtbot.waitUntil(lambda: "127.0.0.1" in reach.says())
 
 

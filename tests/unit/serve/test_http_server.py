@@ -23,6 +23,7 @@ class Echo:
     def __init__(self) -> None:
         self.heads: list[Head] = []
         self.bodies: list[bytes] = []
+        self.refusals: list[tuple[str | None, int]] = []
         self.cancelled = asyncio.Event()
         self.released = asyncio.Event()
         self.answer_with: Callable[[bytes], Awaitable[Response]] | None = None
@@ -32,6 +33,10 @@ class Echo:
         head.header(b"authorization")
         if head.path == "/closed":
             raise RefusedError(403, "no", code="no")
+
+    def refused(self, head: Head | None, status: int, peer: str) -> None:
+        assert peer == "127.0.0.1"
+        self.refusals.append((head.path if head is not None else None, status))
 
     async def answer(self, head: Head, body: bytes) -> Response:
         self.bodies.append(body)

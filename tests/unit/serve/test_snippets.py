@@ -8,8 +8,8 @@ import pytest
 
 from kimi_desktop.base.errors import ErrorCode, ServeError
 from kimi_desktop.base.messages import Language, describe_error
-from kimi_desktop.serve.service import model_name
 from kimi_desktop.serve.snippets import curl_line, openai_lines, python_lines
+from kimi_desktop.serve.target import model_name
 
 URL = "http://127.0.0.1:8080/v1"
 NAMES = ["tiny-kimi.q8_0", 'It\'s "quoted" $HOME `x` \\', "显存 模型"]
