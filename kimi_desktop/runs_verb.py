@@ -153,7 +153,7 @@ def _kept_lines(kept: KeptFailure, language: Language) -> list[str]:
     if kept.figure is not None:
         lines.append(slow_sentence(kept.figure, language))
     elif kept.odd is not None:
-        lines.append(message("cli.runs.odd_answer", language))
+        lines.append(message("diagnosis.odd_answer", language))
     elif kept.reading.diagnosis.cause is None and kept.reading.error is not None:
         lines.append(describe_error(kept.reading.error, language)[0])
     return [*lines, *diagnosis_lines(kept.reading.diagnosis, language)]

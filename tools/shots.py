@@ -660,6 +660,7 @@ def shoot_runs(studio: Studio, look: Look) -> None:
     if studio.wants("runs"):
         services = lived_in(studio.home(), zh=look.chinese, real=True)
         services.notebook.set_rows(*scripted_data.notebook(services.models.models[1]))
+        services.diagnosis.kept[3] = scripted_data.kept_facts()
         with studio.window(services, look, "monitor") as (window, _):
             page = window.page("monitor")
             assert isinstance(page, MonitorPage)
@@ -668,6 +669,11 @@ def shoot_runs(studio: Studio, look: Look) -> None:
             for row in page.runs.rows()[2:]:
                 row.tick.click()
             studio.take(window, "runs", look)
+            for row in page.runs.rows()[2:]:
+                row.tick.click()
+            page.runs.rows()[1].reasons.click()
+            studio.settle()
+            studio.take(window, "runs-reason", look)
 
 
 def shoot_experiments(studio: Studio, look: Look) -> None:
@@ -734,8 +740,8 @@ def shoot_failure(studio: Studio, look: Look) -> None:
         decoy = "E common_init_result: failed to fit params to free device memory"
         facts = EngineFacts(code=1, phase="load", log=(*before, line, decoy))
         services.engine.set_failed(services.models.models[1], error, facts)
-        with studio.window(services, look) as (window, _):
-            window.overlays.show_failure()
+        with studio.window(services, look, "models") as (window, _):
+            window.show_failure()
             studio.take(window, "failure", look)
             window.overlays.show_log()
             studio.take(window, "log", look)

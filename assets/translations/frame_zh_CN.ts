@@ -305,10 +305,6 @@
         <translation>依据：引擎日志末尾</translation>
     </message>
     <message>
-        <source>Apply and start</source>
-        <translation>应用并启动</translation>
-    </message>
-    <message>
         <source>End it…</source>
         <translation>结束…</translation>
     </message>
@@ -492,6 +488,10 @@
     <message>
         <source>Copy diagnostics</source>
         <translation>复制诊断信息</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
     </message>
     <message>
         <source>Step down by itself next time</source>
@@ -1232,6 +1232,13 @@
     <message>
         <source>Language</source>
         <translation>语言</translation>
+    </message>
+</context>
+<context>
+    <name>WayOut</name>
+    <message>
+        <source>Apply and start</source>
+        <translation>应用并启动</translation>
     </message>
 </context>
 </TS>

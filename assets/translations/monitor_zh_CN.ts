@@ -413,6 +413,41 @@
     </message>
 </context>
 <context>
+    <name>RunFailure</name>
+    <message>
+        <source>What was seen</source>
+        <translation>当时的情况</translation>
+    </message>
+    <message>
+        <source>Evidence, line {number} of the engine&apos;s log</source>
+        <translation>依据：引擎日志第 {number} 行</translation>
+    </message>
+    <message>
+        <source>Evidence: facts of that time</source>
+        <translation>依据：当时的事实</translation>
+    </message>
+    <message>
+        <source>Evidence: the end of the engine&apos;s log</source>
+        <translation>依据：引擎日志的末尾</translation>
+    </message>
+    <message>
+        <source>Start it once more</source>
+        <translation>再次启动</translation>
+    </message>
+    <message>
+        <source>With the settings of this run.</source>
+        <translation>使用这次运行的设置。</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>Diagnostics copied. Keys, names and home folders are removed.</source>
+        <translation>诊断信息已复制。密钥、用户名和主目录已去除。</translation>
+    </message>
+</context>
+<context>
     <name>RunRow</name>
     <message>
         <source>load</source>
@@ -441,6 +476,10 @@
     <message>
         <source>Start</source>
         <translation>启动</translation>
+    </message>
+    <message>
+        <source>Why {run} failed, was slow or wrote nonsense</source>
+        <translation>{run} 为何失败、变慢或胡言乱语</translation>
     </message>
     <message>
         <source>Graphs of {run}</source>
@@ -575,6 +614,10 @@
     <message>
         <source>Every start of a model is noted here, with what was forecast and measured.</source>
         <translation>每次启动模型都会记录在此，包括预测值和实测值。</translation>
+    </message>
+    <message>
+        <source>What was kept is of another version.</source>
+        <translation>保存的信息来自其他版本。</translation>
     </message>
 </context>
 <context>

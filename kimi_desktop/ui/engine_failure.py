@@ -27,7 +27,6 @@ from kimi_desktop.diagnosis.types import (
     FailureRead,
     FailureReading,
     SystemWay,
-    WayOut,
 )
 from kimi_desktop.machine.holders import Holder
 from kimi_desktop.models.types import LocalModel
@@ -35,6 +34,7 @@ from kimi_desktop.planner.types import DeviceMemory
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.diagnostics import diagnostics_text
 from kimi_desktop.ui.language import language
+from kimi_desktop.ui.way_out import way_fix
 from kimi_desktop.ui.widgets.label import Label, TextSize
 from kimi_desktop.ui.widgets.memory_bar import MemoryBar
 from kimi_desktop.ui.widgets.message_bar import FailurePanel, Fix
@@ -162,7 +162,7 @@ class EngineFailurePanel(QWidget):
             first = [way for way in reading.beyond if way.kind in DIRECT]
             rest = [way for way in reading.beyond if way.kind not in DIRECT]
             ways += [self._beyond(way) for way in first if way.kind is not Beyond.VERIFY or model]
-            ways += [self._way(way) for way in reading.ways]
+            ways += [way_fix(self._bridge, way) for way in reading.ways]
             ways += [self._beyond(way) for way in rest]
         self.panel.show_fixes([*ways, *self._fixes(error.code)][:MOST_FIXES])
         self._show_devices(reading.devices if reading is not None else ())
@@ -173,28 +173,6 @@ class EngineFailurePanel(QWidget):
         latest = self._bridge.services.diagnosis.latest
         same = latest is not None and latest.started_at == status.started_at
         return latest if same else None
-
-    def _way(self, way: WayOut) -> Fix:
-        spoken = language()
-
-        def take() -> None:
-            self._bridge.services.diagnosis.note_tried(way)
-            self._bridge.navigation.start_engine(way.settings)
-
-        detail = message(f"diagnosis.way.{way.key}.detail", spoken, **way.params)
-        if way.freed:
-            device, size = way.freed[0]
-            where, _, number = device.partition(":")
-            frees = message(
-                f"diagnosis.frees.{where}", spoken, size=format_gib(size), number=number
-            )
-            detail = f"{frees} {detail}" if spoken is Language.EN else f"{frees}{detail}"
-        return Fix(
-            message(f"diagnosis.way.{way.key}", spoken, **way.params),
-            detail,
-            self.tr("Apply and start"),
-            take,
-        )
 
     def _beyond(self, way: SystemWay) -> Fix:
         """A way out that is no setting."""

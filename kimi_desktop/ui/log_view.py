@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QTextEdit, QWidget
 
 from kimi_desktop.backends.types import EngineState, EngineStatus
-from kimi_desktop.diagnosis.types import UNKNOWN_BELOW, FailureReading
+from kimi_desktop.diagnosis.types import UNKNOWN_BELOW, Diagnosis, FailureReading
 from kimi_desktop.ui.overlay import Overlay
 from kimi_desktop.ui.theme import color, mono_font, tokens
 from kimi_desktop.ui.tokens import SMALL_PX
@@ -34,15 +34,19 @@ def read_log(
     same = latest is not None and latest.started_at == status.started_at
     if status.state is not EngineState.FAILED or not same or latest is None:
         return text, (), ()
-    found = latest.diagnosis
+    if not latest.evidence.log:
+        return text, (), ()
+    return latest.evidence.log, *marked_lines(latest.diagnosis)
+
+
+def marked_lines(found: Diagnosis) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lines that decided, the surest first, and the decoys."""
     decisive = dict.fromkeys(
         finding.line_number
         for finding in found.findings
         if finding.line_number is not None and finding.confidence >= UNKNOWN_BELOW
     )
-    if not latest.evidence.log:
-        return text, (), ()
-    return latest.evidence.log, tuple(decisive), found.decoys
+    return tuple(decisive), found.decoys
 
 
 class LogView(Overlay):

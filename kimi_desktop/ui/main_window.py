@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -38,6 +38,7 @@ from kimi_desktop.models.types import LibraryChanged
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
 from kimi_desktop.ui.engine_control import EngineControl
 from kimi_desktop.ui.engine_words import meant
+from kimi_desktop.ui.failure_place import FailurePlace
 from kimi_desktop.ui.navigation import PAGES
 from kimi_desktop.ui.notices import Notices
 from kimi_desktop.ui.overlay_host import OverlayHost
@@ -86,6 +87,7 @@ class MainWindow(QWidget):
         self.top_bar = TopBar()
         self.rail = Rail(tuple((page.name, page.icon) for page in pages))
         self.notices = Notices()
+        self.failure = FailurePlace(bridge)
         self.stack = QStackedWidget()
         self.status_bar = StatusBar(bridge)
         self.overlays = OverlayHost(self, bridge)
@@ -125,6 +127,7 @@ class MainWindow(QWidget):
         if name not in self._pages:
             name = next(iter(self._pages))
         self._first = None
+        self.failure.hide()
         self.stack.setCurrentWidget(self.page(name))
         self.rail.select(name)
         self._set_wizard_frame(on=False)
@@ -160,6 +163,18 @@ class MainWindow(QWidget):
     def show_unexpected(self, trace: str) -> None:
         """Something failed that nobody expected; the app goes on."""
         self.notices.show_unexpected(trace)
+
+    def show_failure(self) -> None:
+        """Why the engine failed: on the page where it has a panel, else above the page."""
+        from kimi_desktop.ui.engine_failure import EngineFailurePanel  # noqa: PLC0415 - when asked
+
+        page = self.stack.currentWidget()
+        panels = page.findChildren(EngineFailurePanel) if page is not None else []
+        shown = next((panel for panel in panels if panel.isVisible()), None)
+        if shown is None:
+            self.failure.open()
+        else:
+            shown.panel.log_button().setFocus(Qt.FocusReason.OtherFocusReason)
 
     def toggle_rail(self) -> None:
         """Open or close the rail."""
@@ -208,6 +223,7 @@ class MainWindow(QWidget):
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
         right.addWidget(self.notices)
+        right.addWidget(self.failure)
         right.addWidget(self.stack, 1)
         middle = QHBoxLayout()
         middle.setContentsMargins(0, 0, 0, 0)
@@ -240,7 +256,7 @@ class MainWindow(QWidget):
         self.top_bar.picker_wanted.connect(self.overlays.open_picker)
         self.top_bar.start_wanted.connect(self.engine.start)
         self.top_bar.stop_wanted.connect(self.engine.stop)
-        self.top_bar.failure_wanted.connect(self.overlays.show_failure)
+        self.top_bar.failure_wanted.connect(self.show_failure)
         self.top_bar.language_chosen.connect(self._on_language_chosen)
         self.rail.chosen.connect(self.show_page)
         self.status_bar.clicked.connect(lambda: self.show_page("monitor"))

@@ -81,12 +81,6 @@ class OverlayHost(QObject):
         shown = read_log(services.engine.status, services.diagnosis.latest, log)
         self._open(LogView(self._window, *shown))
 
-    def show_failure(self) -> None:
-        """Why the engine failed, with the ways out."""
-        from kimi_desktop.ui.window_overlays import FailureView  # noqa: PLC0415
-
-        self._open(FailureView(self._window, self._bridge))
-
     def _open(self, overlay: Overlay) -> None:
         if self.current is not None:
             self.current.dismiss()

@@ -1,4 +1,4 @@
-"""The frame's overlays: a question, the shortcuts, the engine's failure. Qt thread."""
+"""The frame's overlays: a question, the shortcuts. Qt thread."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
-from kimi_desktop.ui.bridge import Bridge
-from kimi_desktop.ui.engine_failure import EngineFailurePanel
 from kimi_desktop.ui.overlay import Overlay
 from kimi_desktop.ui.shortcuts import ShortcutRow
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
@@ -69,14 +67,3 @@ class ShortcutList(Overlay):
         close.clicked.connect(self.dismiss)
         self.body.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
         self.panel.setAccessibleName(title)
-
-
-class FailureView(Overlay):
-    """The engine's failure over a page; closes when the engine goes on."""
-
-    def __init__(self, window: QWidget, bridge: Bridge) -> None:
-        super().__init__(window, width=640)
-        self.body.setContentsMargins(0, 0, 0, 0)
-        self.failure = EngineFailurePanel(bridge)
-        self.failure.shown_changed.connect(lambda shown: None if shown else self.dismiss())
-        self.body.addWidget(self.failure)

@@ -12,13 +12,25 @@ from typing import Any
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
-from kimi_desktop.diagnosis.types import Aspect, Evidence, Figure, Finding, Fix, Slowness, WayOut
+from kimi_desktop.diagnosis.bundle import bundle_text
+from kimi_desktop.diagnosis.engine import diagnose
+from kimi_desktop.diagnosis.types import (
+    Aspect,
+    EngineExit,
+    Evidence,
+    Figure,
+    Finding,
+    Fix,
+    Slowness,
+    WayOut,
+)
 from kimi_desktop.machine.types import Cpu, Disk, DiskKind, Gpu, Machine, Memory
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFacts, ModelFormat, ModelState
 from kimi_desktop.monitor.experiment_types import Experiment, Point, Variable
 from kimi_desktop.monitor.run_types import (
     Band,
     Outcome,
+    RunFacts,
     RunForecast,
     RunMeasures,
     RunRecord,
@@ -519,6 +531,7 @@ def notebook(model: LocalModel) -> tuple[RunRecord, ...]:
         measured=RunMeasures(),
         outcome=Outcome.FAILED,
         cause="vram_oom_weights",
+        n_facts=1,
     )
     slower = dataclasses.replace(
         plain,
@@ -539,6 +552,19 @@ SLOW = Slowness(
     ways=(WayOut("threads", {"before": 64}, LoadSettings(Path("/m/k.gguf"))),),
 )
 """An answer that came more slowly than forecast, with the reason and one way out."""
+
+
+def kept_facts() -> tuple[RunFacts, ...]:
+    """What the notebook keeps of its failed run (``notebook``): a log with a line that decides."""
+    line = (
+        "E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 92160.00 MiB on device 0: "
+        "cudaMalloc failed: out of memory"
+    )
+    decoy = "E common_init_result: failed to fit params to free device memory"
+    before = (f"I load_tensors: layer {n:3} assigned to device CUDA0" for n in range(61))
+    log = "\n".join((*before, line, "E llama_model_load: error loading model", decoy))
+    evidence = Evidence(log=log, exit=EngineExit(code=1), engine="llama.cpp", phase="load")
+    return (RunFacts(time.time() - 29_000, bundle_text(evidence, diagnose(evidence))),)
 
 
 def experiments(title: str) -> tuple[Experiment, ...]:

@@ -9,8 +9,10 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.diagnosis.bundle import bundle_text
 from kimi_desktop.diagnosis.failure import Pricing, Tried, read_failure
-from kimi_desktop.diagnosis.types import FailureRead, FailureReading, WayOut
+from kimi_desktop.diagnosis.kept import kept_failure
+from kimi_desktop.diagnosis.types import FailureRead, FailureReading, KeptFailure, WayOut
 from kimi_desktop.machine.holders import Holder
+from kimi_desktop.monitor.run_types import RunFacts, RunRecord
 
 if TYPE_CHECKING:
     from tests.support.scripted_services import ScriptedServices
@@ -24,10 +26,16 @@ class ScriptedDiagnosis:
         self.latest: FailureReading | None = None
         self.tried: list[Tried] = []
         self.holders: tuple[Holder, ...] = ()
+        self.kept: dict[int, tuple[RunFacts, ...]] = {}
         services.bus.subscribe(self._on_event)
 
     def note_tried(self, way: WayOut) -> None:
         self.tried.append((way.key, way.settings))
+
+    def of_run(self, run: RunRecord) -> Operation[tuple[KeptFailure, ...]]:
+        facts = (kept_failure(one, run.started_at) for one in self.kept.get(run.id, ()))
+        found = tuple(one for one in facts if one is not None)
+        return self._services.desk.operation("diagnosis.of_run", found, run.id)
 
     def end_program(self, holder: Holder) -> Operation[None]:
         return self._services.desk.operation("diagnosis.end_program", None, holder)

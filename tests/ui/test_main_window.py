@@ -6,12 +6,12 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from kimi_desktop.backends.types import EngineState, Leftover
-from kimi_desktop.base.errors import ErrorCode, SettingsError
+from kimi_desktop.base.errors import BackendError, ErrorCode, SettingsError
 from kimi_desktop.base.settings import LanguageChoice
 from kimi_desktop.chat.types import StoreFailed
 from kimi_desktop.ui.bridge import Bridge
@@ -206,13 +206,49 @@ def test_a_start_that_fails_shows_its_panel_and_no_second_message(qtbot, window,
     assert window.top_bar.state_button().word() == "Failed"
     assert not window.notices.bars()
     qtbot.mouseClick(window.top_bar.state_button(), Qt.MouseButton.LeftButton)
-    panel = window.overlays.current.failure.panel
+    panel = window.failure.failure.panel
+    assert panel.isVisible()
     assert panel.accessibleName()
     first, *others = panel.fix_buttons()
     assert first.kind is ButtonKind.PRIMARY
     assert all(button.kind is ButtonKind.SECONDARY for button in others)
     services.engine.set_ready(services.models.models[0])
-    assert window.overlays.current is None
+    assert not window.failure.isVisible()
+
+
+def test_a_failure_stands_in_place_and_the_page_goes_on(qtbot, window, services):
+    window.show_page("models")
+    error = BackendError(ErrorCode.ENGINE_EXITED, {"code": 1})
+    services.engine.set_failed(services.models.models[0], error)
+    button = window.top_bar.state_button()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert window.overlays.current is None  # nothing lies over the window
+    place = window.failure
+    assert place.isVisible()
+    assert place.height() <= 0.6 * window.height()
+    below = window.stack.mapTo(window, QPoint(0, 0)).y()
+    assert below >= place.mapTo(window, QPoint(0, place.height())).y()
+    assert window.stack.currentWidget().isEnabled()
+    panel = place.failure.panel
+    assert panel.height() == panel.layout().totalHeightForWidth(panel.width())
+    qtbot.mouseClick(panel.close_button(), Qt.MouseButton.LeftButton)
+    assert not place.isVisible()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert place.isVisible()
+    window.show_page("settings")
+    assert not place.isVisible()
+
+
+def test_where_the_page_tells_the_failure_it_is_not_told_twice(qtbot, bridge, services):
+    frame = MainWindow(bridge, standard_pages())
+    qtbot.addWidget(frame)
+    frame.show()
+    frame.show_page("chat")
+    params = {"code": 1}
+    error = BackendError(ErrorCode.ENGINE_EXITED, params)
+    services.engine.set_failed(services.models.models[0], error)
+    qtbot.mouseClick(frame.top_bar.state_button(), Qt.MouseButton.LeftButton)
+    assert not frame.failure.isVisible()
 
 
 def test_an_error_without_a_state_is_a_bar_said_once(window, bridge):

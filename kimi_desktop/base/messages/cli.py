@@ -191,7 +191,6 @@ TEXTS: dict[str, Text] = {
     "cli.runs.stopped": Text("Stopped", "已停止"),
     "cli.runs.failed": Text("Failed", "失败"),
     "cli.runs.lost": Text("The app ended in the middle", "应用中途退出"),
-    "cli.runs.odd_answer": Text("An answer was no answer.", "有一次回答不正常。"),
     "cli.chat": Text("talk to a local model", "与本地模型对话"),
     "cli.chat.prompt": Text("ask this and leave", "提出这个问题，回答后退出"),
     "cli.bench": Text(

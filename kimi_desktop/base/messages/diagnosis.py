@@ -125,6 +125,9 @@ TEXTS: dict[str, Text] = {
     "diagnosis.slow.queue": Text(
         "A request has waited for {measured:,.0f} s.", "有请求已等待 {measured:,.0f} 秒。"
     ),
+    "diagnosis.odd_answer": Text(
+        "An answer was empty, endless or made no sense.", "有一次回答为空、没有尽头或不知所云。"
+    ),
     "diagnosis.slow.unknown": Text(
         "Nothing that was measured names a reason: neither disk, memory, processors nor GPUs stood"
         " out.",

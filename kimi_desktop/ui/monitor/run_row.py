@@ -22,7 +22,7 @@ from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import MEDIUM, ElidedLabel, Label, TextSize
 from kimi_desktop.ui.widgets.toggle import CheckBox
 
-SPEED_PX, LOAD_PX, WHEN_PX = 150, 90, 110
+SPEED_PX, LOAD_PX, NOTE_PX = 150, 90, 108
 
 
 class RunRow(QWidget):
@@ -33,6 +33,7 @@ class RunRow(QWidget):
     noted = Signal(int, str)
     again_wanted = Signal(int)
     graphs_wanted = Signal(int)
+    reasons_wanted = Signal(int)
     deletion_wanted = Signal(int)
 
     def __init__(self, run: RunRecord, parent: QWidget | None = None) -> None:
@@ -44,6 +45,11 @@ class RunRow(QWidget):
         self.note = Field(small=True)
         self.note.setText(run.note)
         self.again = Button(small=True, icon="play")
+        self.reasons = IconButton("triangle")
+        keeps_place = self.reasons.sizePolicy()
+        keeps_place.setRetainSizeWhenHidden(True)
+        self.reasons.setSizePolicy(keeps_place)
+        self.reasons.setVisible(run.n_facts > 0)
         self.graphs = IconButton("monitor")
         self.delete = IconButton("trash")
         layout = QVBoxLayout(self)
@@ -58,17 +64,19 @@ class RunRow(QWidget):
         line.addLayout(_pair(decode_words(run), forecast_words(run), SPEED_PX, _tone(run)))
         line.addLayout(_pair(load_words(run), self.tr("load"), LOAD_PX))
         line.addWidget(self.note)
+        line.addWidget(self.reasons)
         line.addWidget(self.graphs)
         line.addWidget(self.again)
         line.addWidget(self.delete)
         layout.addLayout(line)
         layout.addWidget(Divider())
-        self.note.setFixedWidth(140)
+        self.note.setFixedWidth(NOTE_PX)
         self.note.setAlignment(Qt.AlignmentFlag.AlignLeft)
         self.tick.clicked.connect(self.ticked)
         self.star.clicked.connect(lambda on: self.starred.emit(run.id, on))
         self.note.editingFinished.connect(self._on_noted)
         self.again.clicked.connect(lambda: self.again_wanted.emit(run.id))
+        self.reasons.clicked.connect(lambda: self.reasons_wanted.emit(run.id))
         self.graphs.clicked.connect(lambda: self.graphs_wanted.emit(run.id))
         self.delete.clicked.connect(lambda: self.deletion_wanted.emit(run.id))
         self._name_all()
@@ -100,6 +108,9 @@ class RunRow(QWidget):
         self.note.setPlaceholderText(self.tr("Note"))
         self.again.setText(self.tr("Start"))
         self.again.setAccessibleDescription(what)
+        self.reasons.set_label(
+            self.tr("Why {run} failed, was slow or wrote nonsense").format(run=what)
+        )
         self.graphs.set_label(self.tr("Graphs of {run}").format(run=what))
         self.delete.set_label(self.tr("Forget {run}").format(run=what))
 

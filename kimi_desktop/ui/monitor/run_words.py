@@ -24,16 +24,17 @@ NONE = "–"
 
 
 def outcome_words(run: RunRecord) -> str:
-    """How it ended; for a failure the cause when it is known."""
+    """How it ended, and the cause where one is known of a failure or of slow or odd answers."""
+    known = f"cause.{run.cause}.what" in TOPICS["cause"]
+    cause = cause_sentences(run.cause, language())[0] if known else ""
     if run.outcome is Outcome.FAILED:
-        if f"cause.{run.cause}.what" in TOPICS["cause"]:
-            return cause_sentences(run.cause, language())[0]
-        return QCoreApplication.translate("RunWords", "Failed")
-    return {
+        return cause or QCoreApplication.translate("RunWords", "Failed")
+    ended = {
         Outcome.RUNNING: QCoreApplication.translate("RunWords", "Running"),
         Outcome.STOPPED: QCoreApplication.translate("RunWords", "Stopped"),
         Outcome.LOST: QCoreApplication.translate("RunWords", "The app ended in the middle"),
     }[run.outcome]
+    return f"{ended} · {cause}" if cause else ended
 
 
 def mark_words(mark: Mark) -> str:

@@ -9,8 +9,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.base.events import Event
+from kimi_desktop.diagnosis.types import KeptFailure
 from kimi_desktop.monitor.run_types import RunRecord, RunsChanged, differences
 from kimi_desktop.ui.bridge import Bridge
+from kimi_desktop.ui.monitor.run_failure import RunFailure
 from kimi_desktop.ui.monitor.run_row import RunRow
 from kimi_desktop.ui.monitor.run_words import (
     decode_words,
@@ -44,6 +46,8 @@ class RunsView(QWidget):
         self._ticked: list[int] = []
         self.compare = _Compare()
         self.compare.hide()
+        self.failure = RunFailure(bridge)
+        self.failure.start_wanted.connect(self.start_wanted)
         self.empty = EmptyState("clock")
         self._page = ScrollPage()
         self._list = QVBoxLayout()
@@ -51,6 +55,7 @@ class RunsView(QWidget):
         inside = self._page.widget()
         if inside is not None:  # the page around it has margins of its own
             inside.setContentsMargins(-MARGIN, 0, 0, 0)
+        self._page.body.addWidget(self.failure)
         self._page.body.addWidget(self.compare)
         self._page.body.addLayout(self._list)
         self._page.body.addStretch(1)
@@ -114,8 +119,11 @@ class RunsView(QWidget):
             row.starred.connect(self._on_starred)
             row.again_wanted.connect(self._on_again)
             row.graphs_wanted.connect(self._on_graphs)
+            row.reasons_wanted.connect(self._on_reasons)
             row.deletion_wanted.connect(notebook.delete)
             self._list.addWidget(row)
+        if self.failure.run_id not in {run.id for run in self._runs}:
+            self.failure.hide()
         self._page.setVisible(bool(self._runs))
         self.empty.setVisible(not self._runs)
         self._show_compared()
@@ -130,6 +138,25 @@ class RunsView(QWidget):
     def _on_graphs(self, number: int) -> None:
         if (run := self._run(number)) is not None:
             self.graphs_wanted.emit(run)
+
+    def _on_reasons(self, number: int) -> None:
+        run = self._run(number)
+        if run is None:
+            return
+
+        def show(kept: tuple[KeptFailure, ...]) -> None:
+            if kept:
+                self.failure.show_run(run, kept)
+                self._page.verticalScrollBar().setValue(0)
+            else:
+                self._bridge.navigation.tell(self.tr("What was kept is of another version."))
+
+        self._bridge.watch(
+            self._bridge.services.diagnosis.of_run(run),
+            show,
+            self._bridge.navigation.report,
+            owner=self,
+        )
 
     def _on_starred(self, number: int, on: bool) -> None:
         self._bridge.services.notebook.annotate(number, starred=on)

@@ -14,11 +14,12 @@ from kimi_desktop.backends.types import (
 )
 from kimi_desktop.base.errors import BackendError
 from kimi_desktop.base.operation import Operation
-from kimi_desktop.diagnosis.types import FailureReading, WayOut
+from kimi_desktop.diagnosis.types import FailureReading, KeptFailure, WayOut
 from kimi_desktop.downloads.engine_builds.types import BuildOffer, BuildOffers, InstalledBuild
 from kimi_desktop.machine.holders import Holder
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.models.will_load import LoadVerdict
+from kimi_desktop.monitor.run_types import RunRecord
 from kimi_desktop.planner.types import ExactCheck, LoadForecast
 
 
@@ -154,6 +155,9 @@ class DiagnosisService(Protocol):
 
     def note_tried(self, way: WayOut) -> None:
         """This way is being taken: it is not offered again before a good start."""
+
+    def of_run(self, run: RunRecord) -> Operation[tuple[KeptFailure, ...]]:
+        """What was seen of a run when it failed, was slow or wrote nonsense, oldest first."""
 
     def end_program(self, holder: Holder) -> Operation[None]:
         """End a program that holds VRAM; the user has said so.

@@ -133,6 +133,8 @@ class FailurePanel(QWidget):
     log_wanted = Signal()
     diagnostics_wanted = Signal()
     step_down_chosen = Signal(bool)
+    closed = Signal()
+    """The cross was pressed; the panel stays until its owner hides it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -145,6 +147,7 @@ class FailurePanel(QWidget):
         self._fixes.setSpacing(0)
         self._log = Button(icon="file", kind=ButtonKind.QUIET, small=True)
         self._copy = Button(icon="copy", kind=ButtonKind.QUIET, small=True)
+        self._head.close_button.clicked.connect(self.closed)
         self._log.clicked.connect(self.log_wanted)
         self._copy.clicked.connect(self.diagnostics_wanted)
         foot = QHBoxLayout()
@@ -212,6 +215,14 @@ class FailurePanel(QWidget):
         for number, fix in enumerate(fixes):
             self._fixes.addWidget(_FixRow(fix, primary=number == 0))
 
+    def set_closable(self) -> None:
+        """It was asked for where nothing stands in its place: there is a cross."""
+        self._head.close_button.show()
+
+    def close_button(self) -> IconButton:
+        """The cross."""
+        return self._head.close_button
+
     def fix_buttons(self) -> tuple[Button, ...]:
         """The buttons of the fixes, the first one primary."""
         rows = (self._fixes.itemAt(i) for i in range(self._fixes.count()))
@@ -244,6 +255,7 @@ class FailurePanel(QWidget):
         """Set the words."""
         self._log.setText(self.tr("Show log"))
         self._copy.setText(self.tr("Copy diagnostics"))
+        self._head.close_button.set_label(self.tr("Close"))
         self._step_down.setText(self.tr("Step down by itself next time"))
 
 
@@ -255,6 +267,8 @@ class _Head(QWidget):
         self._cause = Label(size=TextSize.MESSAGE, weight=SEMIBOLD, wrap=True)
         self._advice = Label(wrap=True)
         self._time = Label(size=TextSize.SMALL, tone="muted")
+        self.close_button = IconButton("close", side=28)
+        self.close_button.hide()
         texts = QVBoxLayout()
         texts.setSpacing(2)
         texts.addWidget(self._cause)
@@ -265,6 +279,7 @@ class _Head(QWidget):
         layout.addWidget(_Sign("triangle", "bad"), 0, Qt.AlignmentFlag.AlignTop)
         layout.addLayout(texts, 1)
         layout.addWidget(self._time, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
 
     def show_cause(self, cause: str, advice: str, time: str) -> None:
         self._cause.setText(cause)

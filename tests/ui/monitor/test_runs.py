@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel
 
 from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.diagnosis.kept import slowness_text
 from kimi_desktop.monitor.history import Row
-from kimi_desktop.monitor.run_types import Outcome
+from kimi_desktop.monitor.run_types import Outcome, RunFacts
 from kimi_desktop.ui.language import LanguageSwitch
+from kimi_desktop.ui.log_view import LogView
 from kimi_desktop.ui.monitor.page import MonitorPage
 from kimi_desktop.ui.monitor.run_words import decode_words, outcome_words, settings_words, stands
 from kimi_desktop.ui.widgets.label import Label
@@ -106,6 +111,61 @@ def test_an_empty_notebook_says_what_will_stand_there(qtbot, page, services):
     services.notebook.set_rows()
     qtbot.waitUntil(page.runs.empty.isVisible)
     assert "Every start" in page.runs.empty.sentence()
+
+
+def test_a_failed_run_opens_the_panel_of_that_time(qtbot, page, services, bridge):
+    services.diagnosis.kept[3] = data.kept_facts()
+    rows = page.runs.rows()
+    assert [row.reasons.isVisible() for row in rows] == [False, True, False, False]
+    rows[1].reasons.click()
+    failure = page.runs.failure
+    qtbot.waitUntil(failure.isVisible)
+    assert failure.panel.accessibleName() == "The weights do not fit into the GPU memory."
+    said = " ".join(label.text() for label in failure.findChildren(QLabel))
+    assert "line 62" in said
+    assert "cudaMalloc failed: out of memory" in said
+    failure.panel.copy_button().click()
+    copied = json.loads(QGuiApplication.clipboard().text())
+    assert copied["diagnosis"]["cause"] == "vram_oom_weights"
+    with qtbot.waitSignal(bridge.navigation.overlay_wanted) as wanted:
+        failure.panel.log_button().click()
+    view = wanted.args[0](page)
+    assert isinstance(view, LogView)
+    assert view.marked()[0] == 61
+    with qtbot.waitSignal(bridge.navigation.start_wanted) as start:
+        failure.panel.fix_buttons()[-1].click()
+    assert start.args[0].n_cpu_moe == 30
+    rows[1].delete.click()
+    qtbot.waitUntil(lambda: not failure.isVisible())
+
+
+def test_a_slow_run_says_what_was_slow(qtbot, page, services):
+    slow = dataclasses.replace(services.notebook.rows[0], n_facts=2, outcome=Outcome.STOPPED)
+    services.diagnosis.kept[slow.id] = (
+        RunFacts(5.0, slowness_text(data.SLOW, "I the log")),
+        RunFacts(9.0, '{"log": "", "odd_answer": "chat.looping"}'),
+    )
+    services.notebook.set_rows(dataclasses.replace(slow, cause="threads_misconfigured"))
+    qtbot.waitUntil(lambda: len(page.runs.rows()) == 1)
+    (row,) = page.runs.rows()
+    assert outcome_words(row.run).startswith("Stopped · ")
+    row.reasons.click()
+    failure = page.runs.failure
+    qtbot.waitUntil(failure.isVisible)
+    assert "no sense" in failure.panel.accessibleName()  # the newest first
+    assert failure.which.isVisible()
+    failure.which.setCurrentIndex(1)
+    failure.which.activated.emit(1)
+    assert "2.0 tok/s" in failure.panel.accessibleName()
+    failure.panel.close_button().click()
+    assert not failure.isVisible()
+
+
+def test_facts_of_another_version_are_said_to_be(qtbot, page, services, bridge):
+    services.diagnosis.kept[3] = (RunFacts(5.0, "of tomorrow"),)
+    with qtbot.waitSignal(bridge.navigation.note_made):
+        page.runs.rows()[1].reasons.click()
+    assert not page.runs.failure.isVisible()
 
 
 def test_words_of_outcomes(qapp, services):
