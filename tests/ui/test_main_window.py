@@ -226,8 +226,11 @@ def test_a_failure_stands_in_place_and_the_page_goes_on(qtbot, window, services)
     place = window.failure
     assert place.isVisible()
     assert place.height() <= 0.6 * window.height()
-    below = window.stack.mapTo(window, QPoint(0, 0)).y()
-    assert below >= place.mapTo(window, QPoint(0, place.height())).y()
+
+    def top_of(widget: QWidget, below: int = 0) -> int:
+        return widget.mapTo(window, QPoint(0, below)).y()
+
+    qtbot.waitUntil(lambda: top_of(window.stack) >= top_of(place, place.height()))
     assert window.stack.currentWidget().isEnabled()
     panel = place.failure.panel
     assert panel.height() == panel.layout().totalHeightForWidth(panel.width())
