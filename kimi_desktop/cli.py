@@ -250,6 +250,7 @@ def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         wanted=options.model,
         endpoint=options.endpoint,
         prompt=options.prompt,
+        trusts_code=options.trust_remote_code,
         json_output=options.json,
     )
 
@@ -277,6 +278,9 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
         text = message("cli.not_with_endpoint", language, name=options.endpoint)
         sys.stderr.write(text + "\n")
         return BAD_ARGUMENTS
+    if options.unit and options.trust_remote_code:
+        sys.stderr.write(message("cli.trust_not_in_unit", language) + "\n")
+        return BAD_ARGUMENTS
     if options.unit:
         write_serve_unit(options, address, language)
         return 0
@@ -288,6 +292,7 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
         profile=Profile(options.profile) if options.profile else None,
         context=options.ctx,
         endpoint=options.endpoint,
+        trusts_code=options.trust_remote_code,
     )
     return serve(paths, language, wanted=options.model, options=wishes, json_output=options.json)
 

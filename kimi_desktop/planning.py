@@ -136,6 +136,8 @@ class Finder:
     def _of_local(self, model: LocalModel) -> Target:
         if model.problem is not None:
             raise model.problem
+        if model.is_served:
+            raise ModelError(ErrorCode.MODEL_NEEDS_SERVER, {"name": model.title})
         if model.facts is None:
             raise PlanError(ErrorCode.PLAN_NO_HEADER, {"name": model.title})
         others = [

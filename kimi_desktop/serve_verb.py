@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kimi_desktop.backends.types import EngineStatus, LoadRemarked, LoadSettings
-from kimi_desktop.base.errors import ErrorCode, ServeError
+from kimi_desktop.base.errors import ErrorCode, PlanError, ServeError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Operation
@@ -26,12 +26,14 @@ from kimi_desktop.base.terminal import columns_of, json_text
 from kimi_desktop.chat.terminal_load import follow_load
 from kimi_desktop.chat.terminal_output import JsonOutput, Output, PlainOutput
 from kimi_desktop.core import Core
+from kimi_desktop.models.library import existing_path
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.plan_types import Profile
 from kimi_desktop.serve.network import lan_addresses
 from kimi_desktop.serve.qr import qr_lines
 from kimi_desktop.serve.types import Reach, ServeStatus
 from kimi_desktop.serve.unit import UNIT_NAME, write_unit
+from kimi_desktop.served_start import settings_to_start
 from kimi_desktop.terminal import attaching, find_model, running_core
 
 POLL_S = 0.2
@@ -49,6 +51,8 @@ class ServeOptions:
     context: int | None = None
     endpoint: str | None = None
     """A server that somebody else runs, instead of an engine."""
+    trusts_code: bool = False
+    """The model's own Python files may run, as they are now."""
 
 
 def serve(
@@ -67,7 +71,7 @@ def serve(
         KimiError: model, engine or gateway failed.
     """
     with running_core(paths, language) as core:
-        title, start = _begin_serving(core, wanted, options)
+        title, start = _begin_serving(core, wanted, options, language)
         serving = core.serve.switch_on(_reach(core, options)).result()
         output = (
             JsonOutput(sys.stdout, language)
@@ -136,19 +140,34 @@ def _draw_code(url: str) -> None:
 
 
 def _begin_serving(
-    core: Core, wanted: str | None, options: ServeOptions
+    core: Core, wanted: str | None, options: ServeOptions, language: Language
 ) -> tuple[str, Callable[[], Operation[EngineStatus]]]:
     """A title, and what brings the model up."""
     if options.endpoint:
         return attaching(core, options.endpoint, wanted)
     model = find_model(core, wanted)
-    return model.title, lambda: core.engine.start(_settings_to_serve(core, model, options))
+    settings = _settings_to_serve(core, model, options, language)
+    return model.title, lambda: core.engine.start(settings)
 
 
-def _settings_to_serve(core: Core, model: LocalModel, options: ServeOptions) -> LoadSettings:
-    """The model's own, or the planner's for the wishes that were typed."""
-    if options.profile is None and options.context is None:
-        return core.engine.settings_for(model)
+def _settings_to_serve(
+    core: Core, model: LocalModel, options: ServeOptions, language: Language
+) -> LoadSettings:
+    """The model's own, or the planner's for the wishes that were typed.
+
+    Raises:
+        PlanError: PLAN_NO_PROFILE.
+    """
+    if model.is_served and options.profile is not None:
+        raise PlanError(ErrorCode.PLAN_NO_PROFILE, {"name": model.title})
+    if model.is_served or (options.profile is None and options.context is None):
+        return settings_to_start(
+            core.engine.settings_for(model),
+            model,
+            language,
+            context=options.context,
+            trusts_code=options.trusts_code,
+        )
     wishes = core.plans.choices(model).wishes
     wishes = dataclasses.replace(
         wishes,
@@ -190,8 +209,8 @@ def write_serve_unit(options: argparse.Namespace, address: str, language: Langua
     """
     words = [sys.executable, "-m", "kimi_desktop", "serve"]
     if options.model:  # the unit runs in another folder
-        is_file = not options.endpoint and Path(options.model).is_file()
-        words.append(str(Path(options.model).resolve()) if is_file else options.model)
+        is_path = not options.endpoint and existing_path(options.model) is not None
+        words.append(str(Path(options.model).resolve()) if is_path else options.model)
     for flag, value in (
         ("--endpoint", options.endpoint),
         ("--port", options.port),

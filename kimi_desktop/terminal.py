@@ -32,6 +32,7 @@ from kimi_desktop.monitor.experiment_types import (
     Variable,
 )
 from kimi_desktop.planner.cache import kv_bytes_per_token
+from kimi_desktop.served_start import settings_to_start
 
 POLL_S = 0.2
 
@@ -106,9 +107,14 @@ def chat(
     wanted: str | None,
     endpoint: str | None,
     prompt: str | None,
+    trusts_code: bool,
     json_output: bool,
 ) -> int:
-    """Start the model and converse, or answer ``prompt`` and leave. Returns the exit code."""
+    """Start the model and converse, or answer ``prompt`` and leave. Returns the exit code.
+
+    Raises:
+        KimiError: no such model, or one that cannot be started.
+    """
     with running_core(paths, language) as core:
         if endpoint:
             title, start = attaching(core, endpoint, wanted)
@@ -116,7 +122,9 @@ def chat(
             model = find_model(core, wanted)
             if model.is_starter and not json_output:
                 sys.stderr.write(message("cli.demo", language) + "\n")
-            title, start = model.title, partial(core.engine.start, core.engine.settings_for(model))
+            chosen = core.engine.settings_for(model)
+            settings = settings_to_start(chosen, model, language, trusts_code=trusts_code)
+            title, start = model.title, partial(core.engine.start, settings)
         talk = TerminalChat(core.chats, core.engine, core.bus, language, json_output=json_output)
         try:
             talk.wait_until_ready(start(), title)

@@ -117,6 +117,9 @@ class EngineClient:
         asked = {name: body[name] for name in ("messages", "chat_template_kwargs") if name in body}
         try:
             prompt = await self._http.post("/apply-template", json=asked)
+            if prompt.status_code == 404:  # vLLM has one question for both
+                whole = await self._http.post("/tokenize", json=asked)
+                return int(whole.json()["count"]) if whole.status_code == 200 else None
             if prompt.status_code != 200:
                 return None
             text = {"content": prompt.json()["prompt"], "add_special": True, "parse_special": True}

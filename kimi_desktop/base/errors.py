@@ -102,6 +102,7 @@ class ErrorCode(StrEnum):
     PLAN_TOO_MANY_LAYERS = "plan.too_many_layers"
     PLAN_BAD_CACHE_TYPE = "plan.bad_cache_type"
     PLAN_NO_HEADER = "plan.no_header"
+    PLAN_NO_PROFILE = "plan.no_profile"
     PLAN_NO_GEOMETRY = "plan.no_geometry"
     PLAN_NO_SIZE = "plan.no_size"
 

@@ -40,9 +40,13 @@ def build_request(path: Sequence[Message], settings: AnswerSettings) -> ChatRequ
 
 
 def surely_fits(request: ChatRequest, context: int) -> bool:
-    """True when the prompt is short enough not to be counted: no token is less than a byte."""
+    """True when prompt and longest answer need no counting: no token is less than a byte.
+
+    llama.cpp ends an answer where the context ends; vLLM refuses a request whose longest answer
+    does not fit beside the prompt.
+    """
     size = sum(len(text.encode("utf-8", "replace")) + TURN_TOKENS for _, text in request.messages)
-    return size < context
+    return size + request.sampling.max_tokens <= context
 
 
 def within(request: ChatRequest, needed: int, context: int) -> ChatRequest:

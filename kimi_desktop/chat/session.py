@@ -25,6 +25,8 @@ LOOKED_AT = 4_000
 """Characters of the beginning and of the end of an answer."""
 RATE_WINDOW_S = 2.0
 """The live speed is that of the last two seconds; the final one is the whole answer's."""
+BURST_S = 0.1
+"""What arrives in less was waiting somewhere on its way."""
 
 _FINISHES = {"stop": Finish.END, "length": Finish.LENGTH, "tool_calls": Finish.END}
 
@@ -225,12 +227,12 @@ class AnswerSession:
         """Tokens a second of the whole answer.
 
         The engine's clock runs from the end of the prompt; ours begins with the first token, which
-        is therefore not counted.
+        is therefore not counted, and by it a burst that came at once has no speed.
         """
         if engine_s := usage_s or self._decode_s:
             return tokens / engine_s
         took_s = now - self._first
-        return (tokens - 1) / took_s if tokens > 1 and took_s > 0 else 0.0
+        return (tokens - 1) / took_s if tokens > 1 and took_s >= BURST_S else 0.0
 
     def _oddity(self) -> KimiError | None:
         """What is wrong with a text that is there: seen at a glance, and only said."""

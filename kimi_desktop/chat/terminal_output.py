@@ -276,8 +276,10 @@ def stats_line(answer: Message, language: Language) -> str:
     stats = answer.stats
     if stats is None or stats.first_token_s is None:
         return ""
-    parts = [
-        format_tokens_per_s(stats.decode_tokens_per_s, language),
+    parts = []
+    if stats.decode_tokens_per_s > 0:
+        parts.append(format_tokens_per_s(stats.decode_tokens_per_s, language))
+    parts += [
         message("chat.stats.tokens", language, tokens=format_count(stats.tokens)),
         message(
             "chat.stats.first_token",

@@ -15,7 +15,7 @@ MOST_NAMES = 6
 def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
     """The one model that ``wanted`` names: its path, its name, or a part that only it has.
 
-    GGUF files go before a checkpoint of the same name, which is not started from here.
+    GGUF files go before a checkpoint of the same name, which needs another engine.
 
     Raises:
         ModelError: NO_MODEL (there is none at all), MODEL_UNKNOWN (with the nearest names),
@@ -40,8 +40,6 @@ def choose_model(models: Iterable[LocalModel], wanted: str) -> LocalModel:
     (model,) = found
     if model.problem is not None:
         raise model.problem
-    if model.format is not ModelFormat.GGUF:
-        raise ModelError(ErrorCode.MODEL_NEEDS_SERVER, {"name": model.title})
     return model
 
 

@@ -147,14 +147,20 @@ class Library:
 
 
 def find_named(models: Sequence[LocalModel], wanted: str, library: Library) -> LocalModel:
-    """The model that a person means: a file anywhere, or a name (or part of one) in ``models``.
+    """The model that a person means: a file or a checkpoint's folder, or a name in ``models``.
+
+    A part of a name does where only one has it.
 
     Raises:
         ModelError: there is none, several fit, or the file is broken.
     """
     path = existing_path(wanted)
-    if path is None or path.is_dir():
+    if path is None:
         return choose_model(models, wanted)
+    if path.is_dir():
+        folder = path.absolute()
+        here = [row for row in library.scan((folder,), depth=0) if row.path == folder]
+        return choose_model(here or models, wanted)
     beside = library.scan((path.absolute().parent,), depth=0)
     known = {model.id for model in models}
     rows = (*models, *(row for row in beside if row.id not in known))

@@ -1,8 +1,8 @@
 """An environment with a "vLLM" in it: a real venv, recorded help, and a server that follows orders.
 
 ``make_environment(folder)`` makes it; its ``vllm serve`` prints the recorded lines of a start,
-listens on ``--uds`` (or ``--port``), insists on VLLM_API_KEY and answers a chat. The orders are a
-JSON file beside it, read at every start:
+listens on ``--uds`` (or ``--port``), insists on VLLM_API_KEY and answers a chat whose longest
+answer fits, as vLLM does. The orders are a JSON file beside it, read at every start:
 
     lines        the log of a start, printed to stdout as vLLM does
     shards       how many, on stderr with carriage returns
@@ -61,6 +61,7 @@ for number in range(orders.get("shards", 0) + 1 if orders.get("shards") else 0):
 if "code" in orders:
     print(orders.get("last", ""), flush=True)
     sys.exit(orders["code"])
+CONTEXT, PROMPT = 2048, 12
 KEY = "Bearer " + os.environ["VLLM_API_KEY"]
 
 
@@ -86,12 +87,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self._say(200, (HERE / "metrics.txt").read_text(), "text/plain")
         if self.headers.get("Authorization") != KEY:
             return self._say(401, '{{"error": "Unauthorized"}}')
-        self._say(200, json.dumps({{"data": [{{"id": "scripted", "max_model_len": 2048}}]}}))
+        self._say(200, json.dumps({{"data": [{{"id": "scripted", "max_model_len": CONTEXT}}]}}))
 
     def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        if self.path == "/tokenize":
+            return self._say(200, json.dumps({{"count": PROMPT, "max_model_len": CONTEXT}}))
+        if self.path != "/v1/chat/completions":
+            return self._say(404, '{{"detail": "Not Found"}}')
         if self.headers.get("Authorization") != KEY:
             return self._say(401, '{{"error": "Unauthorized"}}')
+        if body.get("max_tokens", 0) > CONTEXT - PROMPT:
+            said = "max_tokens=%d does not fit max_model_len=%d" % (body["max_tokens"], CONTEXT)
+            return self._say(400, json.dumps({{"error": {{"message": said, "code": 400}}}}))
         chunks = [
             {{"choices": [{{"index": 0, "delta": {{"role": "assistant", "content": ""}}}}]}},
             {{"choices": [{{"index": 0, "delta": {{"reasoning": "Hm."}}}}]}},

@@ -299,6 +299,20 @@ TEXTS: dict[str, Text] = {
         "This is the demo model: a small base model for trying the app, not an assistant.",
         "这是演示模型：用于试用本应用的小型基座模型，并非助手。",
     ),
+    "cli.code_allowed": Text(
+        "May run, as it is now: {sha256}  {file}", "允许运行（仅限当前内容）：{sha256}  {file}"
+    ),
+    "cli.trust_not_in_unit": Text(
+        "--trust-remote-code is not written into a unit: it would allow files that change later. "
+        "Start the model once with it; the consent is kept for these files.",
+        "--trust-remote-code 不会写入单元文件，否则以后改动的文件也会被允许。"
+        "请先用它启动一次该模型；对这些文件的许可会保留。",
+    ),
+    "cli.trust_code": Text(
+        "let the model’s own Python files run, as they are now (vLLM, SGLang); asked again when one"
+        " changes",
+        "允许模型自带的 Python 文件按当前内容运行（vLLM、SGLang）；许可仅对这些文件保留",
+    ),
     "cli.window_picture": Text("Picture of the window: {path}", "窗口截图：{path}"),
     "cli.no_picture": Text(
         "No picture of the window: Qt cannot load here ({detail}).",

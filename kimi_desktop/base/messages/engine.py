@@ -35,9 +35,10 @@ TEXTS = {
         "该模型自带 {count} 个 Python 文件，引擎会运行它们（如 {first}）。",
     ),
     "engine.needs_consent.next": Text(
-        "Look at the files. If you trust them, allow them on the Plan page; a changed file asks"
-        " again.",
-        "请先查看这些文件。如果信任它们，请在“方案”页允许运行；文件有变动时会再次询问。",
+        "Look at the files. If you trust them, allow them on the Plan page or with"
+        " --trust-remote-code; a changed file asks again.",
+        "请先查看这些文件。如果信任它们，请在“方案”页或用 --trust-remote-code 允许运行；"
+        "文件有变动时会再次询问。",
     ),
     "engine.phase.program": Text("Starting Python", "正在启动 Python"),
     "engine.phase.config": Text("Reading the model's config", "正在读取模型配置"),

@@ -165,9 +165,10 @@ TEXTS: dict[str, Text] = {
         "{name} 是 Hugging Face 格式的文件夹：llama.cpp 无法加载，vLLM 与 SGLang 可以。",
     ),
     "models.needs_server.next": Text(
-        "Start it with vLLM or SGLang (“kimi-desktop plan” writes the command line), or choose a "
+        "Start it with vLLM or SGLang (Models page, “kimi-desktop chat” or “serve”), or choose a "
         "GGUF file of the model.",
-        "请用 vLLM 或 SGLang 启动（“kimi-desktop plan”会给出命令行），或选择该模型的 GGUF 文件。",
+        "请用 vLLM 或 SGLang 启动（“模型”页、“kimi-desktop chat”或“serve”），"
+        "或选择该模型的 GGUF 文件。",
     ),
     "models.needs_folder": Text(
         "{path} is no Hugging Face folder (config.json and safetensors): vLLM and SGLang are "

@@ -51,6 +51,14 @@ TEXTS: dict[str, Text] = {
         "Choose a complete GGUF file, or plan with its size alone on the Models page.",
         "请选择完整的 GGUF 文件，或在“模型”页仅按文件大小估算。",
     ),
+    "plan.no_profile": Text(
+        "{name} is served by vLLM or SGLang, which have no profiles.",
+        "{name} 由 vLLM 或 SGLang 运行，没有配置档可选。",
+    ),
+    "plan.no_profile.next": Text(
+        "Leave --profile out; --ctx sets the longest context.",
+        "请去掉 --profile；--ctx 可设置最大上下文。",
+    ),
     "plan.learned": Text(
         "Speeds are corrected by answers measured on this machine: {runs}.",
         "速度已按本机的实测回答校正：{runs} 次。",

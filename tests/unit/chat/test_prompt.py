@@ -57,11 +57,12 @@ def test_roles_take_turns_whatever_is_in_the_chat(turns: list[tuple[Role, str]])
     assert all(text.strip() for _, text in build_request(path, PLAIN).messages)
 
 
-def test_only_a_prompt_that_may_be_too_long_needs_counting() -> None:
-    short = ChatRequest((("user", "hi"),), Sampling())
+def test_only_a_request_that_may_be_too_long_needs_counting() -> None:
+    short = ChatRequest((("user", "hi"),), Sampling(max_tokens=46))
     assert surely_fits(short, 64)
-    assert not surely_fits(short, 18)
-    assert not surely_fits(ChatRequest((("user", "显" * 400),), Sampling()), 1200)
+    assert not surely_fits(short, 63)
+    assert not surely_fits(ChatRequest((("user", "显" * 400),), Sampling(max_tokens=1)), 1200)
+    assert not surely_fits(ChatRequest((("user", "hi"),), Sampling(max_tokens=4096)), 2048)
 
 
 def test_an_answer_gets_the_room_that_is_left() -> None:

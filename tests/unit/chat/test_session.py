@@ -149,6 +149,13 @@ def test_a_count_without_times_keeps_the_measured_speed(heard: Listener) -> None
     assert ended.stats.decode_tokens_per_s == pytest.approx(2 / 2.0)
 
 
+def test_a_burst_has_no_speed(heard: Listener) -> None:
+    clock = Ticks(0.001)
+    ended = run(heard, ticking(clock, *words(*"abcdefgh")), clock=clock)
+    assert ended.stats.tokens == 8
+    assert ended.stats.decode_tokens_per_s == 0
+
+
 def test_the_engines_clock_is_right_where_ours_is_late(heard: Listener) -> None:
     clock = Ticks(0.001)  # what waited in the socket comes at once
     steps: list[Step] = [

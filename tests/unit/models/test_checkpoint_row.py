@@ -13,7 +13,7 @@ import pytest
 from kimi_desktop.base.errors import ErrorCode, ModelError
 from kimi_desktop.models import checkpoint_row
 from kimi_desktop.models.choose import choose_model
-from kimi_desktop.models.library import Library
+from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.types import LocalModel, ModelFormat, ModelState, default_model
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from tests.support.gguf_files import llama_metadata, write_model
@@ -78,14 +78,22 @@ def test_a_folder_is_one_row(tmp_path: Path) -> None:
     assert model.facts.context_train == 4096
 
 
-def test_it_is_ready_but_not_started_from_here(tmp_path: Path) -> None:
+def test_it_is_served_and_not_taken_unasked(tmp_path: Path) -> None:
     checkpoint(tmp_path / "Tiny-Llama")
     model = only(tmp_path)
+    assert model.is_served
     assert not model.is_startable
     assert default_model([model], "") is None
+    assert choose_model([model], "tiny") is model
+
+
+def test_a_folder_anywhere_is_named_by_its_path(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "elsewhere" / "Tiny-Llama")
+    library = Library(kv_bytes_per_token)
+    assert find_named((), str(folder), library).path == folder
     with pytest.raises(ModelError) as caught:
-        choose_model([model], "tiny")
-    assert caught.value.code is ErrorCode.MODEL_NEEDS_SERVER
+        find_named((), str(folder.parent), library)
+    assert caught.value.code is ErrorCode.NO_MODEL
 
 
 def test_a_gguf_of_the_same_name_goes_first(tmp_path: Path) -> None:
