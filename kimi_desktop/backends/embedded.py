@@ -31,6 +31,7 @@ from kimi_desktop.backends.embedded_flags import (
     help_text,
     parse_flags,
 )
+from kimi_desktop.machine.visible import VARIABLE, shown
 
 DISTRIBUTION = "xllamacpp"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -73,7 +74,7 @@ def _serve(flags: argparse.Namespace) -> int:
     keys = _read_keys(flags.api_key_file)
     _settle_process()
     if flags.device is not None:  # CommonParams has no list of devices
-        os.environ["CUDA_VISIBLE_DEVICES"] = flags.device
+        os.environ[VARIABLE] = shown(flags.device, os.environ.get(VARIABLE))
     import xllamacpp  # noqa: PLC0415 - 100 MB that --help does not need
 
     params = xllamacpp.CommonParams()

@@ -87,7 +87,7 @@ def _proportions(text: str) -> list[float]:
 
 
 def _gpus(text: str) -> str:
-    """What CUDA_VISIBLE_DEVICES takes for the devices named: "" for none."""
+    """Numbers of the devices named: "" for none."""
     if text == "none":
         return ""
     if not re.fullmatch(r"CUDA\d+(?:,CUDA\d+)*", text):

@@ -38,6 +38,7 @@ from kimi_desktop.backends.types import Endpoint, EngineFacts, EngineKind, LoadS
 from kimi_desktop.base.errors import BackendError, ErrorCode
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.machine.types import Gpu
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,8 @@ class RunOrder:
     settings: LoadSettings
     n_threads: int
     grace_s: float
+    gpus: tuple[Gpu, ...] | None = None
+    """As in ``RunPlace``."""
 
 
 class EngineRun:
@@ -164,7 +167,7 @@ class EngineRun:
             await self._io.in_pool(model_bytes, settings.model_path),
             lambda: arrived_bytes(self.pid) if self.pid else None,
         )
-        place = RunPlace(folder, self._key)
+        place = RunPlace(folder, self._key, self._order.gpus)
         self._process = await launch(
             self._io,
             LaunchOrder(

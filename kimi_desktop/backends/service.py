@@ -20,6 +20,7 @@ from kimi_desktop.backends.attached.client import AttachedClient
 from kimi_desktop.backends.client import EngineClient
 from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.defaults import plain_settings
+from kimi_desktop.backends.engine_gpus import known_gpus
 from kimi_desktop.backends.engines.choose import PYTHON_TITLES, Engines
 from kimi_desktop.backends.engines.interface import KEY_NAME
 from kimi_desktop.backends.launch import GRACE_S
@@ -383,7 +384,8 @@ class LlamaEngineService:
             if missing := self.servers.lacking(settings, build):
                 log.warning("%s does not have %s", build.name, ", ".join(missing))
         grace_s = engine.stopping.grace_s if self._grace_s is None else self._grace_s
-        order = RunOrder(engine, build, settings, self._n_threads(), grace_s)
+        gpus = known_gpus(self._machine())
+        order = RunOrder(engine, build, settings, self._n_threads(), grace_s, gpus)
         run = self._run = EngineRun(self._io, self._paths, order)
         self._states.update(engine_name=build.name, started_at=run.started_at)
         await run.begin()

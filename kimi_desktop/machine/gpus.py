@@ -19,7 +19,7 @@ from kimi_desktop.machine import nvml
 from kimi_desktop.machine.linux_files import read_text
 from kimi_desktop.machine.nvml import InstalledNvml, Nvml, NvmlFailure
 from kimi_desktop.machine.types import Gpu, GpuReading
-from kimi_desktop.machine.visible import VARIABLE, visible
+from kimi_desktop.machine.visible import VARIABLE, part_of_gpu, visible
 
 log = logging.getLogger(__name__)
 
@@ -120,9 +120,13 @@ class GpuReader:
                 self._note = "failed"
                 self._fail("NVML", failure)
             return
+        if part := part_of_gpu(self._wish):
+            self._read_part(part)
+            return
         for index in range(count):
             try:
-                self._fixed.append(self._read_fixed(index))
+                handle = self._nvml.call("DeviceGetHandleByIndex", index)
+                self._fixed.append(self._read_fixed(index, handle))
             except NvmlFailure as failure:
                 self._fail(f"GPU {index}", failure)
         self._hide(count)
@@ -152,8 +156,20 @@ class GpuReader:
         self._failures[what] = f"{what}: {failure}"
         self._failed_at = self._clock()
 
-    def _read_fixed(self, index: int) -> _Fixed:
-        handle = self._nvml.call("DeviceGetHandleByIndex", index)
+    def _read_part(self, uuid: str) -> None:
+        """A part of a GPU (MIG) that the user's variable names is all that programs see."""
+        try:
+            handle = self._nvml.call("DeviceGetHandleByUUID", uuid)
+            part = self._read_fixed(0, handle)
+            if part.compute_capability is None:  # only the whole GPU tells
+                whole = self._ask("DeviceGetDeviceHandleFromMigDeviceHandle", handle)
+                capability = self._ask("DeviceGetCudaComputeCapability", whole)
+                part = replace(part, compute_capability=_version(capability))
+            self._fixed.append(replace(part, uuid=uuid))
+        except NvmlFailure as failure:
+            self._fail(uuid, failure)
+
+    def _read_fixed(self, index: int, handle: object) -> _Fixed:
         capability = self._ask("DeviceGetCudaComputeCapability", handle)
         clock_mhz = self._ask("DeviceGetMaxClockInfo", handle, nvml.CLOCK_MEMORY)
         bus_bits = self._ask("DeviceGetMemoryBusWidth", handle)
@@ -162,7 +178,7 @@ class GpuReader:
             handle=handle,
             uuid=_text(self._ask("DeviceGetUUID", handle)),
             name=_text(self._ask("DeviceGetName", handle)) or f"GPU {index}",
-            compute_capability=None if capability is None else ".".join(map(str, capability)),
+            compute_capability=_version(capability),
             pcie_gen=self._ask("DeviceGetMaxPcieLinkGeneration", handle),
             pcie_width=self._ask("DeviceGetMaxPcieLinkWidth", handle),
             # Two transfers a clock, as NVML counts memory clocks.
@@ -282,6 +298,10 @@ def _text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return "" if value is None else str(value)
+
+
+def _version(numbers: tuple[int, int] | None) -> str | None:
+    return None if numbers is None else ".".join(map(str, numbers))
 
 
 def _watts(milliwatts: int | None) -> float | None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
+MIG_PREFIX = "MIG-"
+"""Of the UUIDs of parts of a GPU."""
 
 
 def is_mapped(value: str | None) -> bool:
     """The list names whole GPUs; parts of one (MIG) are known to CUDA alone."""
-    return value is not None and "MIG-" not in value
+    return value is not None and MIG_PREFIX not in value
 
 
 def visible(value: str | None, uuids: Sequence[str]) -> tuple[int, ...]:
@@ -40,3 +42,25 @@ def visible(value: str | None, uuids: Sequence[str]) -> tuple[int, ...]:
             break
         found.append(matches[0])
     return tuple(sorted(set(found)))
+
+
+def shown(numbers: str, value: str | None) -> str:
+    """The list that shows only some of the GPUs that are visible.
+
+    Args:
+        numbers: as CUDA counts under ``value``: "0,2", "" for none.
+        value: of the variable now.
+    """
+    if not numbers or not value:
+        return numbers
+    entries = value.split(",")
+    places = [int(number) for number in numbers.split(",")]
+    return ",".join(entries[place] for place in places if place < len(entries))
+
+
+def part_of_gpu(value: str | None) -> str | None:
+    """The UUID of the part (MIG) that programs see; CUDA takes the first one alone."""
+    if value is None:
+        return None
+    parts = (entry.strip() for entry in value.split(","))
+    return next((part for part in parts if part.startswith(MIG_PREFIX)), None)

@@ -16,6 +16,7 @@ from kimi_desktop.backends.command import EngineBuild, Listening
 from kimi_desktop.backends.failures import EngineEnd
 from kimi_desktop.backends.types import EngineMetrics, LoadSettings, LoadStep
 from kimi_desktop.base.errors import BackendError
+from kimi_desktop.machine.types import Gpu
 
 KEY_NAME = "key"
 """In the run's folder: the key alone."""
@@ -58,6 +59,8 @@ class RunPlace:
     folder: Path
     """0700, removed at the end."""
     key: str
+    gpus: tuple[Gpu, ...] | None = None
+    """The machine's own, in the order of plans; None where they are not known."""
 
 
 class LoadReader(Protocol):

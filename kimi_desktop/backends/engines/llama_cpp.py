@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild, Listening, build_command
+from kimi_desktop.backends.engine_gpus import visible_gpus
 from kimi_desktop.backends.engines.interface import (
     KEY_NAME,
     Heard,
@@ -23,6 +24,7 @@ from kimi_desktop.backends.load_progress import LoadProgress
 from kimi_desktop.backends.probe import Prober, python_path
 from kimi_desktop.backends.types import EngineKind, EngineMetrics, LoadSettings
 from kimi_desktop.base.errors import BackendError
+from kimi_desktop.planner.flags import DEVICE
 from kimi_desktop.planner.plan_types import LoadMode
 
 ROUTER_FAREWELL = "cmd_router_to_child:exit"
@@ -61,9 +63,13 @@ class LlamaCpp:
     def environment(
         self, build: EngineBuild, settings: LoadSettings, place: RunPlace
     ) -> Mapping[str, str]:
-        """The key is in a file; a router's child reports its progress."""
-        del settings, place
-        extra = {}
+        """The key is in a file; a router's child reports its progress.
+
+        All GPUs of the plan's machine are shown: ``--device`` chooses among them.
+        """
+        del settings
+        sees_ours = place.gpus is not None and build.device_prefix == DEVICE
+        extra = dict(visible_gpus(place.gpus, None)) if sees_ours else {}
         if build.is_router_child:
             extra["LLAMA_SERVER_ROUTER_PORT"] = "1"
         if build.kind is EngineKind.EMBEDDED:

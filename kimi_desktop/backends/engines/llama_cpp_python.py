@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild, Listening, split_extra
+from kimi_desktop.backends.engine_gpus import visible_gpus
 from kimi_desktop.backends.engines.interface import Heard, LoadReader, Proof, RunPlace, StopRules
 from kimi_desktop.backends.engines.python_engine import PythonEngine
 from kimi_desktop.backends.engines.python_probe import (
@@ -115,8 +116,8 @@ class LlamaCppPython(PythonEngine):
     ) -> Mapping[str, str]:
         """Its key and its GPUs; nothing is fetched from hubs."""
         variables = {"API_KEY": place.key, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
-        if settings.gpus is not None and "CUDA" in build.devices:
-            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpus))
+        if "CUDA" in build.devices:
+            variables |= visible_gpus(place.gpus, settings.gpus)
         return variables
 
     def write_files(self, place: RunPlace) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild, Listening
+from kimi_desktop.backends.engine_gpus import visible_gpus
 from kimi_desktop.backends.engines.interface import (
     CONFIG_NAME,
     Heard,
@@ -157,10 +158,9 @@ class Sglang(PythonEngine):
         self, build: EngineBuild, settings: LoadSettings, place: RunPlace
     ) -> Mapping[str, str]:
         """Its GPUs, and what keeps it at home."""
-        del place
         variables = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
-        if build.devices and settings.gpus is not None:
-            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpus))
+        if build.devices:
+            variables |= visible_gpus(place.gpus, settings.gpus, by_number=True)
         return variables
 
     def write_files(self, place: RunPlace) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kimi_desktop.backends.command import EngineBuild, Listening
+from kimi_desktop.backends.engine_gpus import visible_gpus
 from kimi_desktop.backends.engines.interface import Heard, LoadReader, Proof, RunPlace, StopRules
 from kimi_desktop.backends.engines.prometheus import highest, samples_of, total
 from kimi_desktop.backends.engines.python_engine import PythonEngine
@@ -154,8 +155,8 @@ class Vllm(PythonEngine):
             special = settings.server or VllmSettings()
             # Unset it takes 92 % of all RAM.
             variables["VLLM_CPU_KVCACHE_SPACE"] = str(special.cpu_cache_gib or 1)
-        elif settings.gpus is not None:
-            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpus))
+        else:
+            variables |= visible_gpus(place.gpus, settings.gpus, by_number=True)
         return variables
 
     def write_files(self, place: RunPlace) -> None:
