@@ -68,6 +68,7 @@ def command_line(language: Language, runs: Mapping[str, Run]) -> argparse.Argume
     plan.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     plan.add_argument("--ngl", type=int, metavar="N", help=say("plan.ngl"))
     plan.add_argument("--n-cpu-moe", type=int, metavar="N", help=say("plan.n_cpu_moe"))
+    _add_llama_wishes(plan, say)
     plan.add_argument("--check", action="store_true", help=say("plan.check"))
     plan.add_argument("--engine", choices=ENGINES, metavar="NAME", help=say("plan.engine"))
     plan.add_argument("--users", type=int, metavar="N", help=say("plan.users"))
@@ -110,6 +111,39 @@ def _add_serving(verb: Callable[[str], argparse.ArgumentParser], say: Callable[[
         help=say("clients.action"),
     )
     clients.add_argument("name", nargs="?", default="", metavar="NAME", help=say("clients.name"))
+
+
+def _add_llama_wishes(plan: argparse.ArgumentParser, say: Callable[[str], str]) -> None:
+    """What else llama.cpp can be told, by its own names."""
+    plan.add_argument("-np", "--parallel", type=int, metavar="N", help=say("plan.parallel"))
+    plan.add_argument(
+        "-ctk",
+        "--cache-type-k",
+        "-ctv",
+        "--cache-type-v",
+        action=_OneCacheType,
+        dest="cache_type",
+        metavar="TYPE",
+        help=say("plan.cache_type"),
+    )
+    plan.add_argument("-b", "--batch-size", type=int, metavar="N", help=say("plan.batch"))
+    plan.add_argument("-ub", "--ubatch-size", type=int, metavar="N", help=say("plan.ubatch"))
+
+
+class _OneCacheType(argparse.Action):
+    """Plans keep K and V alike, which is what the fast kernels take."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        if before not in (None, values):
+            parser.error(f"{option_string} {values}: K and V have one type, {before} before")
+        setattr(namespace, self.dest, values)
 
 
 def _add_machines(

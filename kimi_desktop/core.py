@@ -225,7 +225,7 @@ class Core:
             self.io,
             self.bus,
             self.store,
-            build=self.engine.chosen_build,
+            build=self.engine.engines.chosen_build,
             takes_workers=self.engine.takes_workers,
         )
         self.builds = EngineBuilds(
@@ -259,7 +259,7 @@ class Core:
         self.plans = self.engine.plans
         self.servers = self.engine.servers
         self.checks = EngineChecks(
-            self.io, build=self.engine.chosen_build, catalogue=shipped_catalogue
+            self.io, build=self.engine.engines.chosen_build, catalogue=shipped_catalogue
         )
         self.chats = ChatService(
             self.io,

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kimi_desktop.backends.engine_checks import EngineChecks
-from kimi_desktop.backends.probe import find_build
+from kimi_desktop.backends.engines.choose import engines_of
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.paths import AppPaths
@@ -51,11 +51,12 @@ def fetch_model(
     """
     tokens = TokenStore(paths.config)
 
-    settings = SettingsStore(paths.settings_file).settings
+    store = SettingsStore(paths.settings_file)
+    settings = store.settings
     io = IoLoop()
     checks = EngineChecks(
         io,
-        build=lambda: find_build(settings.engine.llama_server),
+        build=engines_of(paths, store).chosen_build,
         catalogue=shipped_catalogue,
     )
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kimi_desktop.backends.engine_checks import EngineChecks
+from kimi_desktop.backends.engines.choose import Engines
 from kimi_desktop.backends.exact_check import check_exactly
-from kimi_desktop.backends.probe import find_build
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.units import format_gib
@@ -25,19 +25,17 @@ from kimi_desktop.planner.report import device_object
 from kimi_desktop.planner.types import ExactCheck
 
 
-def ask_loads(model: LocalModel, header: HeaderCopy, llama_server: str) -> LoadVerdict:
+def ask_loads(model: LocalModel, header: HeaderCopy, engines: Engines) -> LoadVerdict:
     """Whether the installed engine would load a model.
 
     Args:
         model: with its facts.
         header: of its first part.
-        llama_server: the binary that the user chose, "" for none.
+        engines: as the user chose them.
     """
     io = IoLoop()
     try:
-        checks = EngineChecks(
-            io, build=lambda: find_build(llama_server), catalogue=shipped_catalogue
-        )
+        checks = EngineChecks(io, build=engines.chosen_build, catalogue=shipped_catalogue)
         return checks.will_load(model, header).result()
     finally:
         io.close()

@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from kimi_desktop.backends.engines.choose import engines_of
 from kimi_desktop.backends.learned import LearnedSpeeds
 from kimi_desktop.backends.rpc.managing import joined
 from kimi_desktop.base.errors import ErrorCode, PlanError
@@ -30,6 +31,7 @@ from kimi_desktop.models.types import remote_row
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.planner.plan_types import Profile, Wishes
 from kimi_desktop.planner.profiles import check_context
+from kimi_desktop.planner.vllm_report import shortfall_sentence
 from kimi_desktop.planner.vllm_search import check_wishes
 from kimi_desktop.planner.vllm_types import ServerEngine, ServerWishes, Split
 from kimi_desktop.planning import Finder, tell_asking, write_plan
@@ -84,13 +86,17 @@ def plan(options: argparse.Namespace, paths: AppPaths, language: Language) -> in
         context=options.ctx,
         n_gpu_layers=options.ngl,
         n_cpu_moe=options.n_cpu_moe,
+        n_parallel=1 if options.parallel is None else options.parallel,
+        cache_type=options.cache_type,
+        n_batch=options.batch_size,
+        n_ubatch=options.ubatch_size,
     )
-    # Another machine has an engine of its own.
-    binary = SettingsStore(paths.settings_file).settings.engine.llama_server
-    loads = None
+    loads = None  # another machine has an engine of its own
     if target.facts is not None and target.header is not None and not options.machine:
         row = remote_row(target.facts, target.place, target.file)
-        loads = ask_loads(row, target.header(), binary)
+        loads = ask_loads(
+            row, target.header(), engines_of(paths, SettingsStore(paths.settings_file))
+        )
     can_start = write_plan(
         target,
         machine,
@@ -114,6 +120,8 @@ def _check_engine(options: argparse.Namespace, *, for_server: bool) -> None:
     """Refuse what would be ignored."""
     llama = {"--profile": options.profile, "--ngl": options.ngl}
     llama |= {"--n-cpu-moe": options.n_cpu_moe, "--check": options.check or None}
+    llama |= {"--parallel": options.parallel, "--cache-type-k": options.cache_type}
+    llama |= {"--batch-size": options.batch_size, "--ubatch-size": options.ubatch_size}
     server = {"--users": options.users, "--tp": options.tp, "--pp": options.pp}
     engine = "llama.cpp"
     if for_server:
@@ -146,10 +154,13 @@ def _plan_server(options: argparse.Namespace, paths: AppPaths, language: Languag
     machine = read_machine_file(options.machine) if options.machine else look(folders, GpuReader())
     tell_asking(options.model, language)
     target = find_served(options.model, shipped_catalogue(), remote_models(paths))
-    can_start = write_server_plan(
+    found = write_server_plan(
         target, machine, wishes, language, sys.stdout, json_output=options.json
     )
-    return _plan_exit(target.model.name, language, can_start=can_start)
+    short = shortfall_sentence(found, language)
+    if short is not None:
+        sys.stderr.write(short + "\n")
+    return 0 if short is None else 1
 
 
 def _model_folders(paths: AppPaths) -> list[Path]:

@@ -24,7 +24,7 @@ from kimi_desktop.models.library import existing_path
 from kimi_desktop.models.references import RepoReference, parse_reference
 from kimi_desktop.planner.vllm_report import server_lines, server_object
 from kimi_desktop.planner.vllm_search import plan_server
-from kimi_desktop.planner.vllm_types import ServerEngine, ServerWishes
+from kimi_desktop.planner.vllm_types import ServerEngine, ServerPlan, ServerWishes
 from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 
 CATALOGUE_ENGINES = {ServerEngine.VLLM: Engine.VLLM, ServerEngine.SGLANG: Engine.SGLANG}
@@ -91,11 +91,11 @@ def write_server_plan(
     out: TextIO,
     *,
     json_output: bool,
-) -> bool:
+) -> ServerPlan:
     """Plan the model and print it.
 
     Returns:
-        The engine would start it; what is short has been told.
+        The plan; whether it can be carried out is in it.
 
     Raises:
         PlanError: a wish that no engine can fulfil, or a model without tensors.
@@ -110,10 +110,10 @@ def write_server_plan(
             "place": target.place,
         }
         out.write(json_text(found, indent=1) + "\n")
-        return plan.fits
+        return plan
     lines = server_lines(plan, target.model, machine, language, place=target.place, extra=extra)
     out.writelines(f"{printable(line)}\n" for line in lines)
-    return plan.fits
+    return plan
 
 
 def needed_by(entry: CatalogueModel | None, model: HfModel, engine: ServerEngine) -> Sequence[str]:

@@ -81,16 +81,6 @@ def find_llama_server(chosen: str) -> Path | None:
     return Path(found) if found else None
 
 
-async def find_build(chosen: str) -> EngineBuild:
-    """The build that a start would use: the binary that was chosen or is on PATH, else embedded.
-
-    Raises:
-        BackendError: there is none, or it cannot be asked.
-    """
-    binary = find_llama_server(chosen)
-    return embedded_build() if binary is None else await Prober().probe(binary)
-
-
 class Prober:
     """Asks binaries and remembers the answers until the file changes."""
 

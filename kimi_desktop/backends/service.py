@@ -18,10 +18,10 @@ import psutil
 
 from kimi_desktop.backends.attached.client import AttachedClient
 from kimi_desktop.backends.client import EngineClient
-from kimi_desktop.backends.command import EngineBuild, Listening
+from kimi_desktop.backends.command import Listening
 from kimi_desktop.backends.defaults import plain_settings
 from kimi_desktop.backends.engine_gpus import known_gpus
-from kimi_desktop.backends.engines.choose import PYTHON_TITLES, Engines
+from kimi_desktop.backends.engines.choose import PYTHON_TITLES, engines_of
 from kimi_desktop.backends.engines.interface import KEY_NAME
 from kimi_desktop.backends.launch import GRACE_S
 from kimi_desktop.backends.leftovers import end_leftovers, find_leftovers
@@ -70,8 +70,6 @@ log = logging.getLogger(__name__)
 HTTP_LIBRARY = "httpx"
 """Takes 0.1 s to import, which neither the first window nor a start has to wait for."""
 TAIL_LINES = 40
-PROBED = "engines"
-"""A folder for what engines have said about themselves."""
 
 
 Connect = Callable[[], Awaitable[tuple[Attachment, Endpoint]]]
@@ -121,7 +119,7 @@ class LlamaEngineService:
         self._checker = checker
         self._grace_s = grace_s
         self._states = EngineStateMachine(lambda status: bus.publish(EngineStateChanged(status)))
-        self.engines = Engines(lambda: store.settings.engine, paths.data / PROBED)
+        self.engines = engines_of(paths, store)
         self.servers = ServerPlanner(
             io,
             machine=self._machine_alone,
@@ -464,21 +462,12 @@ class LlamaEngineService:
         kind, binary = self.engines.chosen(model)
         return plain_settings(model, kind, binary)
 
-    async def chosen_build(self) -> EngineBuild:
-        """The build that a start of a GGUF file would use now.
-
-        Raises:
-            BackendError: there is none, or it cannot be asked.
-        """
-        kind, binary = self.engines.chosen()
-        return await self.engines.build(LoadSettings(Path(), kind=kind, binary=binary))
-
     async def _prepare(self) -> None:
         await self._io.in_pool(importlib.import_module, HTTP_LIBRARY)
         with contextlib.suppress(BackendError):
             await self._io.in_pool(embedded_build)
         with contextlib.suppress(BackendError):  # said when it is started
-            await self.chosen_build()
+            await self.engines.chosen_build()
 
     def takes_workers(self) -> bool:
         """The engine of GGUF files can use RPC workers; taken for true before it was asked."""

@@ -21,6 +21,7 @@ from kimi_desktop.planner.vllm_flags import (
 )
 from kimi_desktop.planner.vllm_rules import DEFAULT_SHARE, tensor_sizes
 from kimi_desktop.planner.vllm_types import (
+    ILLEGAL,
     Needed,
     ServerEngine,
     ServerForecast,
@@ -29,14 +30,6 @@ from kimi_desktop.planner.vllm_types import (
 )
 from kimi_desktop.planner.vllm_weights import VllmModel
 
-ILLEGAL = (
-    ServerProblem.HEADS,
-    ServerProblem.KV_HEADS,
-    ServerProblem.COLUMNS,
-    ServerProblem.STAGES,
-    ServerProblem.DECODE_CONTEXT,
-)
-"""Ways to divide that the model itself does not allow."""
 ENGINE_NAMES = {ServerEngine.VLLM: "vLLM", ServerEngine.SGLANG: "SGLang"}
 
 
@@ -65,10 +58,11 @@ def needed_sentence(
 
     “Kimi K2.6 needs 8 x 141 GB here; you have 2 x 48 GB: use llama.cpp with experts in RAM.”
     """
-    problem = plan.forecast.problem
-    if plan.fits or (problem is not None and problem.kind in ILLEGAL):
+    if plan.is_illegal or plan.holds_users:
         return None  # it fits, or no card in the world would make this split possible
     needed = plan.needed
+    if plan.fits:
+        return None if needed is None else _users_sentence(plan, needed, machine, language)
     if needed is not None and _is_here(needed, machine):
         others = sum(row.others_bytes for row in plan.forecast.devices[:-1])
         return message(
@@ -146,6 +140,30 @@ def server_decisions(plan: ServerPlan, model: VllmModel, machine: Machine) -> li
     return found
 
 
+def _users_sentence(plan: ServerPlan, needed: Needed, machine: Machine, language: Language) -> str:
+    """What would hold all users at once."""
+    return message(
+        "vllm.needed.users",
+        language,
+        users=_counted("vllm.users", plan.wishes.users, language),
+        context=f"{plan.forecast.settings.context:,}",
+        needed=_cards(needed, language),
+        have=have_words(machine, language),
+    )
+
+
+def shortfall_sentence(plan: ServerPlan, language: Language) -> str | None:
+    """Why the plan cannot be carried out as it was asked for; None when it can."""
+    if plan.holds_users:
+        return None
+    if plan.fits:
+        at_once = int(plan.forecast.concurrency)
+        params: dict[str, Param] = {"at_once": f"{at_once:,}", "users": f"{plan.wishes.users:,}"}
+        return message("plan.users_short", language, name=plan.name, **params)
+    key = "plan.cannot_divide" if plan.is_illegal else "plan.cannot_start"
+    return message(key, language, name=plan.name)
+
+
 def problem_sentence(forecast: ServerForecast, language: Language) -> str | None:
     """What the engine would refuse, in words."""
     problem = forecast.problem
@@ -177,10 +195,13 @@ def server_lines(
     needed = needed_sentence(plan, model, machine, language)
     if needed is not None:
         lines += [needed, ""]
-    lines += [*devices_table(plan.forecast.devices, language), ""]
-    problem = problem_sentence(plan.forecast, language)
-    if problem and machine.gpus:
-        lines.append(f"- {problem}")
+    problem = plan.forecast.problem
+    if problem is None or problem.kind not in (*ILLEGAL, ServerProblem.TOO_FEW_GPUS):
+        # Else nothing is known of what the GPUs would hold.
+        lines += [*devices_table(plan.forecast.devices, language), ""]
+    refused = problem_sentence(plan.forecast, language)
+    if refused and machine.gpus:
+        lines.append(f"- {refused}")
     lines += [f"- {text}" for text in decision_sentences(plan, model, machine, language)]
     if plan.fits:
         lines += [f"- {text}" for text in alternative_sentences(plan, language)]
@@ -225,6 +246,7 @@ def server_object(
         "engine": settings.engine.value,
         "headline": server_headline(plan, language),
         "fits": plan.fits,
+        "holds_users": plan.holds_users,
         "exact": forecast.exact,
         "problem": None if forecast.problem is None else forecast.problem.kind.value,
         "needed": None if needed is None else {"gpus": needed.count, "vram": needed.vram_bytes},

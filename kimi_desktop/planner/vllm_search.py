@@ -95,7 +95,8 @@ def plan_server(model: VllmModel, machine: Machine, wishes: ServerWishes) -> Ser
     best = max(found, key=lambda forecast: _rank(forecast, wishes, machine))
     if not best.fits and wishes.context is None:
         best = _shorter(case, found) or best
-    needed = None if best.fits else find_needed(model, wishes)
+    enough = best.fits and best.concurrency >= wishes.users
+    needed = None if enough else find_needed(model, _as_served(wishes, best))
     fewer = _fewer(best, found, wishes)
     return ServerPlan(model.name, wishes, best, _others(best, found), needed, fewer)
 
@@ -122,6 +123,13 @@ def find_needed(model: VllmModel, wishes: ServerWishes) -> Needed | None:
                     if forecast.fits and forecast.concurrency >= wishes.users:
                         return Needed(count, size * GIB)
     return None
+
+
+def _as_served(wishes: ServerWishes, best: ServerForecast) -> ServerWishes:
+    """For users that do not fit: with the context that each of them has here."""
+    if not best.fits:
+        return wishes
+    return dataclasses.replace(wishes, context=best.settings.context)
 
 
 def _plain_ways(case: _Case, count: int) -> list[Split]:

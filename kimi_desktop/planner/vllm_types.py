@@ -179,6 +179,16 @@ class ServerWishes:
     offload_bytes: int = 0
 
 
+ILLEGAL = (
+    ServerProblem.HEADS,
+    ServerProblem.KV_HEADS,
+    ServerProblem.COLUMNS,
+    ServerProblem.STAGES,
+    ServerProblem.DECODE_CONTEXT,
+)
+"""Ways to divide that the model itself does not allow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Needed:
     """The smallest set of equal GPUs that would serve the model."""
@@ -207,3 +217,14 @@ class ServerPlan:
     def fits(self) -> bool:
         """The engine would start."""
         return self.forecast.fits
+
+    @property
+    def holds_users(self) -> bool:
+        """All users that were asked for fit at once."""
+        return self.fits and self.forecast.concurrency >= self.wishes.users
+
+    @property
+    def is_illegal(self) -> bool:
+        """The model itself cannot be divided as it was asked for; nothing was forecast."""
+        problem = self.forecast.problem
+        return problem is not None and problem.kind in ILLEGAL

@@ -16,7 +16,8 @@ from kimi_desktop.backends.engines.python_probe import find_program
 from kimi_desktop.backends.probe import embedded_build, find_llama_server
 from kimi_desktop.backends.types import EngineKind, LoadSettings, ServerProgram
 from kimi_desktop.base.errors import BackendError, ErrorCode
-from kimi_desktop.base.settings import EngineSettings
+from kimi_desktop.base.paths import AppPaths
+from kimi_desktop.base.settings import EngineSettings, SettingsStore
 from kimi_desktop.models.types import LocalModel, ModelFormat
 
 PYTHON_TITLES = {
@@ -31,6 +32,15 @@ _PROGRAMS: Mapping[EngineKind, tuple[str, ...]] = {
     EngineKind.LLAMA_CPP_PYTHON: ("python", *llama_cpp_python.MODULE_WORDS),
 }
 """How they are shown before they were asked."""
+
+
+PROBED = "engines"
+"""A folder for what engines have said about themselves."""
+
+
+def engines_of(paths: AppPaths, store: SettingsStore) -> Engines:
+    """The engines as the settings choose them now."""
+    return Engines(lambda: store.settings.engine, paths.data / PROBED)
 
 
 class Engines:
@@ -91,12 +101,24 @@ class Engines:
         Raises:
             BackendError: there is none, or it cannot be asked.
         """
-        if settings.kind is EngineKind.EMBEDDED:
+        return await self._probed(settings.kind, settings.binary)
+
+    async def chosen_build(self) -> EngineBuild:
+        """The build that a start of a GGUF file would use now: the one place that chooses it.
+
+        Raises:
+            BackendError: there is none, or it cannot be asked.
+        """
+        return await self._probed(*self.chosen())
+
+    async def _probed(self, kind: EngineKind, program: Path | None) -> EngineBuild:
+        if kind is EngineKind.EMBEDDED:
             return embedded_build()
-        if settings.binary is None:
-            name = PYTHON_TITLES.get(settings.kind, "llama-server")
+        if program is None:
+            name = PYTHON_TITLES.get(kind, "llama-server")
             raise BackendError(ErrorCode.ENGINE_NOT_FOUND, {"path": name})
-        return await self.engine(settings).probe(settings.binary)
+        engine: Engine = self._in_python.get(kind, self.llama)
+        return await engine.probe(program)
 
     def known(self, settings: LoadSettings) -> EngineBuild | None:
         """What has been found out about it; asks nothing."""

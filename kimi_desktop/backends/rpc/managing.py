@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from kimi_desktop.backends.command import EngineBuild
-from kimi_desktop.backends.probe import find_build
+from kimi_desktop.backends.engines.choose import engines_of
 from kimi_desktop.backends.rpc.types import Worker
 from kimi_desktop.backends.rpc.words import worker_line
 from kimi_desktop.backends.rpc.workers import Workers
@@ -121,8 +120,7 @@ def _workers(paths: AppPaths) -> Iterator[tuple[IoLoop, Workers]]:
     store = SettingsStore(paths.settings_file)
     io = IoLoop()
 
-    async def build() -> EngineBuild:
-        return await find_build(store.settings.engine.llama_server)
+    build = engines_of(paths, store).chosen_build
 
     def takes_workers() -> bool:
         return RPC_FLAG in io.submit(build).result().flags

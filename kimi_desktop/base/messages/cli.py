@@ -47,6 +47,16 @@ TEXTS: dict[str, Text] = {
         "layers whose experts stay in RAM (default: the planner’s choice)",
         "专家留在内存的层数（默认：由规划器决定）",
     ),
+    "cli.plan.parallel": Text(
+        "requests at once (slots), which share the context", "同时处理的请求数（槽位），共用上下文"
+    ),
+    "cli.plan.cache_type": Text(
+        "type of the cache, of K and V alike: f16, q8_0, ...", "缓存类型，K 与 V 相同：f16、q8_0 等"
+    ),
+    "cli.plan.batch": Text("tokens of a batch at most", "一个批次最多的词元数"),
+    "cli.plan.ubatch": Text(
+        "tokens of a prompt that are computed at once", "提示词一次计算的词元数"
+    ),
     "cli.plan.check": Text(
         "have llama.cpp itself say what the plan would hold (nothing is loaded)",
         "让 llama.cpp 自己计算该方案的显存与内存占用（不加载模型）",

@@ -67,6 +67,14 @@ TEXTS: dict[str, Text] = {
         "{name} does not fit as planned: no engine would start it here.",
         "按此规划，{name} 放不下：引擎无法在此启动。",
     ),
+    "plan.cannot_divide": Text(
+        "{name} cannot be divided over GPUs in the way that was asked for.",
+        "{name} 无法按所要求的方式切分到多张 GPU。",
+    ),
+    "plan.users_short": Text(
+        "{name} does not fit for {users} users at once: {at_once} do.",
+        "{name} 无法同时容纳 {users} 位用户：只能容纳 {at_once} 位。",
+    ),
     "plan.not_loaded": Text(
         "{name} has room here, but {build}, which is installed, would not load it.",
         "{name} 放得下，但已安装的 {build} 无法加载它。",

@@ -30,6 +30,10 @@ TEXTS: dict[str, Text] = {
         "{name} needs more here than 32 cards of 180 GB; {have}: {instead}.",
         "{name} 在此需要的显存超过 32 张 180 GB 显卡；{have}：{instead}。",
     ),
+    "vllm.needed.users": Text(
+        "{users} at once with {context} tokens each need {needed}; {have}.",
+        "{users}同时使用、每人 {context} 个词元，需要 {needed}；{have}。",
+    ),
     "vllm.needed.busy": Text(
         "{name} would fit on {needed}, which is here but not free: close what holds {others}.",
         "{name} 在 {needed} 上放得下，本机也有，但并不空闲：请关闭占用 {others} 显存的程序。",

@@ -285,9 +285,63 @@ def test_a_hugging_face_folder_is_planned_for_vllm(
         assert words in refused.stderr
 
 
+def h200s(tmp_path: Path, count: int) -> Path:
+    card = {"name": "NVIDIA H200", "vram_total_gib": 140.4, "vram_free_gib": 139.9}
+    return machine_file(tmp_path, gpus=[card] * count)
+
+
+def test_more_users_than_fit_is_a_failure_that_says_what_would_do(
+    paths: AppPaths, nobody: str, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "Kimi-K2.6", kimi_k25(10))
+    machine = str(h200s(tmp_path, 1))
+    done = run(paths, nobody, str(folder), "--machine", machine, "--users", "40")
+    assert done.returncode == 1
+    assert "does not fit for 40 users at once: " in done.stderr
+    assert "each fit at once, the others wait in the queue" in done.stdout
+    assert "40 users at once with 262,144 tokens each need " in done.stdout
+    assert "you have 1 x 141 GB" in done.stdout
+    few = run(paths, nobody, str(folder), "--machine", machine, "--users", "2", "--json")
+    assert (few.returncode, few.stderr) == (0, "")
+    assert json.loads(few.stdout)["holds_users"] is True
+
+
+def test_a_split_that_the_model_does_not_allow_shows_no_table_of_zeros(
+    paths: AppPaths, nobody: str, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "Kimi-K2.6", kimi_k25(2))
+    machine = str(h200s(tmp_path, 8))
+    done = run(paths, nobody, str(folder), "--machine", machine, "--tp", "3")
+    assert done.returncode == 1
+    assert "cannot be divided over GPUs in the way that was asked for" in done.stderr
+    assert "size of 3 does not divide the model’s 64 attention heads" in done.stdout
+    assert "allows here: 1, 2, 4, 8." in done.stdout
+    assert "0.00" not in done.stdout
+
+
+def test_slots_cache_type_and_batches_are_named_as_llama_cpp_names_them(
+    paths: AppPaths, nobody: str, tmp_path: Path
+) -> None:
+    model = str(make_tiny_kimi(tmp_path / "Tiny-Q8_0.gguf"))
+    machine = str(machine_file(tmp_path))
+    flags = ["-np", "2", "--cache-type-k", "q8_0", "-ctv", "q8_0", "-b", "1024", "-ub", "256"]
+    done = run(paths, nobody, model, "--machine", machine, "--ctx", "4096", *flags)
+    assert done.returncode == 0
+    for words in ("-np 2", "-ctk q8_0", "-ctv q8_0", "-b 1024", "-ub 256"):
+        assert words in done.stdout
+    mixed = run(paths, nobody, model, "--machine", machine, "-ctk", "q8_0", "-ctv", "f16")
+    assert mixed.returncode == 2
+    assert "K and V have one type" in mixed.stderr
+    none = run(paths, nobody, model, "--machine", machine, "-np", "0")
+    assert none.returncode == 1
+    assert "-np 0 is not possible" in none.stderr
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments", "words"),
     [
+        ("folder", ["-np", "5"], "--parallel means nothing to vLLM"),
+        ("folder", ["-ub", "5"], "--ubatch-size means nothing to vLLM"),
         ("folder", ["--ngl", "5"], "--ngl means nothing to vLLM"),
         ("folder", ["--check", "--engine", "sglang"], "--check means nothing to SGLang"),
         ("folder", ["--profile", "safe"], "--profile means nothing"),
