@@ -95,6 +95,8 @@ class Site:
     margins: dict[tuple[int, bool], int] = field(default_factory=dict)
     """Bytes per GPU that an exact forecast found to be missing, where weights are brought to GPUs
     and where they are not: one is no reason to leave more free with the other."""
+    _staged: dict[object, Candidate | None] = field(default_factory=dict)
+    _caches: dict[Placement, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -172,9 +174,11 @@ class Site:
 
     def cache_bytes(self, base: Placement) -> tuple[int, ...]:
         """K, V and state per layer on a GPU, 0 for the output."""
-        count = self.shape.geometry.n_layer
-        found = cache_by_device(self.shape.geometry, base, range(count))
-        return tuple(found.get(index, 0) for index in range(count + 1))
+        if base not in self._caches:
+            count = self.shape.geometry.n_layer
+            found = cache_by_device(self.shape.geometry, base, range(count))
+            self._caches[base] = tuple(found.get(index, 0) for index in range(count + 1))
+        return self._caches[base]
 
     def costs(self, cache: Sequence[int], in_ram: frozenset[int] = frozenset()) -> list[int]:
         """Weights and cache per layer on a GPU, without the experts of the blocks in RAM."""
@@ -236,33 +240,39 @@ class Site:
     def staged(
         self, gpus: tuple[int, ...], base: Placement, layers: int | None = None
     ) -> Candidate | None:
-        """All layers on these GPUs (or the last ``layers``), as many experts with them as fit."""
+        """All layers on these GPUs (or the last ``layers``), as many experts with them as fit.
+
+        A GPU that gets nothing only stands in the way; without it the others are tried again. Many
+        sets of GPUs come to the same few in the end, so results are kept.
+        """
         layers = self.n_layers if layers is None else layers
+        key = (gpus, base, layers, tuple(sorted(self.margins.items())))
+        if key not in self._staged:
+            self._staged[key] = self._staged_on(gpus, base, layers)
+        return self._staged[key]
+
+    def _staged_on(self, gpus: tuple[int, ...], base: Placement, layers: int) -> Candidate | None:
         first = self.n_layers - layers
-        gpus = gpus if self.expert_blocks else ()
         base = self._without_staging(gpus, base)
+        gpus, budgets = self.with_room(gpus if self.expert_blocks else (), base)
+        if not gpus:
+            return None
         cache = self.cache_bytes(base)
         placement = dataclasses.replace(base, n_gpu_layers=layers)
         dense = self.costs(cache, frozenset(self.expert_blocks))[first:]
-        spread = None
-        while gpus:
-            gpus, budgets = self.with_room(gpus, base)
-            if not gpus:
-                return None
-            rooms = self.rooms_staged(placement, budgets)
-            # A GPU that cannot even hold a layer beside its working memory only stands in the way.
-            useful = tuple(g for g, room in zip(gpus, rooms, strict=True) if room >= min(dense))
-            if useful == gpus:
-                reads = self._reads(gpus, base, cache, first)
-                spread = spread_experts(dense, self.experts[first:], rooms, reads)
-                if spread is None:
-                    return None
-                useful = tuple(g for g, n in zip(gpus, spread.counts, strict=True) if n)
-                if useful == gpus:
-                    break
-            gpus = useful
-        if spread is None or not gpus:
+        rooms = self.rooms_staged(placement, budgets)
+        # It has to hold a layer at least beside its working memory.
+        useful = tuple(g for g, room in zip(gpus, rooms, strict=True) if room >= min(dense))
+        if useful != gpus:
+            return self.staged(useful, base, layers)
+        spread = spread_experts(
+            dense, self.experts[first:], rooms, self._reads(gpus, base, cache, first)
+        )
+        if spread is None:
             return None
+        useful = tuple(g for g, n in zip(gpus, spread.counts, strict=True) if n)
+        if useful != gpus:
+            return self.staged(useful, base, layers)
         kept = frozenset(first + index for index in spread.experts_on_gpu)
         in_ram = frozenset(self.expert_blocks) - kept
         in_ram = in_ram or frozenset(self.expert_blocks[:1])  # else it would be the way ``whole``

@@ -171,12 +171,11 @@ class Chooser:
 
     def _built(self, gpus: tuple[int, ...], base: Placement, *, staged: bool) -> Candidate | None:
         """A candidate, built once: contexts and corrections ask for many again."""
-        key = (gpus, base, staged, tuple(sorted(self.site.margins.items())))
+        if staged:
+            return self.site.staged(gpus, base, self.layers)
+        key = (gpus, base, tuple(sorted(self.site.margins.items())))
         if key not in self._seen:
-            if staged:
-                self._seen[key] = self.site.staged(gpus, base, self.layers)
-            else:
-                self._seen[key] = self.site.partial(gpus, base)
+            self._seen[key] = self.site.partial(gpus, base)
         return self._seen[key]
 
 

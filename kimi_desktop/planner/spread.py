@@ -7,7 +7,7 @@ Layers stay in order, so every GPU gets a run of them; the runs are given to the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -19,6 +19,8 @@ MOVES = 16
 FEW = 5
 """Between so few GPUs every number of layers is tried, between more of them ``STEPS``."""
 STEPS = (1, 4)
+ROUNDING = 1 - 1e-9
+"""Sums in another order may differ by their last bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,10 @@ def spread_experts(
             continue
         seconds = runs.seconds(counts)
         for _ in range(MOVES):
-            moved = min(_shifted(counts), key=runs.seconds, default=counts)
-            if runs.seconds(moved) >= seconds:
+            moved, then = runs.best_move(counts, seconds)
+            if then >= seconds:
                 break
-            counts, seconds = moved, runs.seconds(moved)
+            counts, seconds = moved, then
         if seconds < least:
             best, least = Spread(tuple(counts), runs.kept(counts)), seconds
     return best
@@ -139,65 +141,115 @@ class _Runs:
         self._experts, self._budgets, self._reads = experts, budgets, reads
         self._sums = [0, *accumulate(dense)]
         self._read = [0.0, *accumulate(reads.dense)]
-        self._seen: dict[tuple[int, int, int], tuple[float, tuple[int, ...]]] = {}
+        self._counts = [0, *accumulate(map(bool, experts))]
+        sizes = set(experts) - {0}
+        self._size = sizes.pop() if len(sizes) == 1 else 0
+        """Of all experts of a layer, where every layer has as many bytes of them."""
+        self._span = len(dense) + 1
+        self._seen: dict[int, float] = {}
 
     def seconds(self, counts: Sequence[int]) -> float:
         """Of one token; endless when the layers do not fit."""
         total = 0.0
         at = 0
         for number, count in enumerate(counts):
-            total += self._run(number, at, at + count)[0]
+            total += self._run(number, at, at + count)
             if total == math.inf:
                 break
             at += count
         return total
 
+    def best_move(self, counts: list[int], least: float) -> tuple[list[int], float]:
+        """The first of the fastest neighbours below ``least`` seconds; without one, both as given.
+
+        A move changes the runs from the one GPU to the other; the others keep their time. Times
+        are added in the order of the GPUs, so that equal spreads are equal to the last bit.
+        """
+        n_gpu, run = len(counts), self._run
+        starts = [0, *accumulate(counts)]
+        times = [run(at, starts[at], starts[at + 1]) for at in range(n_gpu)]
+        before = [0.0, *accumulate(times)]
+        after = [*reversed([0.0, *accumulate(reversed(times))])]
+        ends: dict[tuple[int, int], float] = {}
+        best: tuple[int, int, int] | None = None
+        for giver, count in enumerate(counts):
+            steps = range(1, count + 1) if n_gpu <= FEW else STEPS
+            for taker in range(n_gpu):
+                first, last = (giver, taker) if giver < taker else (taker, giver)
+                for step in steps if giver != taker else ():
+                    if step > count:
+                        break
+                    by = -step if giver < taker else step
+                    if (end := ends.get((first, by))) is None:
+                        end = run(first, starts[first], starts[first + 1] + by)
+                        ends[first, by] = end
+                    total = before[first] + end
+                    if (total + after[last + 1]) * ROUNDING >= least:
+                        continue
+                    ending = run(last, starts[last] + by, starts[last + 1])
+                    if (total + ending + after[last + 1]) * ROUNDING >= least:
+                        continue
+                    for at in range(first + 1, last):
+                        total += run(at, starts[at] + by, starts[at + 1] + by)
+                        if total >= least:
+                            break
+                    total += ending
+                    for seconds in times[last + 1 :]:
+                        total += seconds
+                    if total < least:
+                        best, least = (giver, taker, step), total
+        if best is None:
+            return counts, least
+        giver, taker, step = best
+        moved = list(counts)
+        moved[giver] -= step
+        moved[taker] += step
+        return moved, least
+
     def kept(self, counts: Sequence[int]) -> frozenset[int]:
         """The layers whose experts fit."""
         ends = list(accumulate(counts))
         runs = zip(range(len(counts)), [0, *ends], ends, strict=False)
-        return frozenset(layer for run in runs for layer in self._run(*run)[1])
+        return frozenset(layer for run in runs for layer in self._kept(*run))
 
-    def _run(self, number: int, start: int, end: int) -> tuple[float, tuple[int, ...]]:
-        """One GPU with the layers from ``start`` to before ``end``; experts from the back."""
-        key = (number, start, end)
-        if key not in self._seen:
-            self._seen[key] = self._look(number, start, end)
-        return self._seen[key]
+    def _run(self, number: int, start: int, end: int) -> float:
+        """Seconds of one GPU with the layers from ``start`` to before ``end``."""
+        key = (number * self._span + start) * self._span + end
+        try:
+            return self._seen[key]
+        except KeyError:
+            found = self._seen[key] = self._look(number, start, end)
+            return found
 
-    def _look(self, number: int, start: int, end: int) -> tuple[float, tuple[int, ...]]:
+    def _look(self, number: int, start: int, end: int) -> float:
         room = self._budgets[number] - (self._sums[end] - self._sums[start])
         if room < 0:
-            return math.inf, ()
-        kept: list[int] = []
-        on_gpu = on_host = 0
-        for layer in reversed(range(start, end)):
-            size = self._experts[layer]
-            # One GPU keeps the last blocks without a gap, which a single number says.
-            if size <= room and not (on_host and len(self._budgets) == 1):
-                room -= size
-                on_gpu += size
-                kept += [layer] if size else []
-            else:
-                on_host += size
+            return math.inf
+        if self._size:
+            count = self._counts[end] - self._counts[start]
+            on_gpu = self._size * min(count, int(room // self._size))
+            on_host = self._size * count - on_gpu
+        else:
+            on_gpu = sum(self._experts[layer] for layer in self._kept(number, start, end))
+            on_host = sum(self._experts[start:end]) - on_gpu
         reads = self._reads
         on_gpu_read = self._read[end] - self._read[start] + reads.active * on_gpu
-        seconds = on_gpu_read * reads.gpus[number] + on_host * reads.active * reads.host
-        return seconds, tuple(kept)
+        return on_gpu_read * reads.gpus[number] + on_host * reads.active * reads.host
 
-
-def _shifted(counts: Sequence[int]) -> Iterator[list[int]]:
-    """The runs with one of them some layers shorter and another one longer."""
-    for giver, count in enumerate(counts):
-        steps = range(1, count + 1) if len(counts) <= FEW else STEPS
-        for taker in range(len(counts)):
-            for step in steps if giver != taker else ():
-                if step > count:
-                    break
-                moved = list(counts)
-                moved[giver] -= step
-                moved[taker] += step
-                yield moved
+    def _kept(self, number: int, start: int, end: int) -> list[int]:
+        """Of one GPU's run the layers whose experts fit, from the back; of one too long none."""
+        room = self._budgets[number] - (self._sums[end] - self._sums[start])
+        kept: list[int] = []
+        if room < 0:
+            return kept
+        for layer in reversed(range(start, end)):
+            size = self._experts[layer]
+            if size <= room:
+                room -= size
+                kept += [layer] if size else []
+            elif len(self._budgets) == 1:
+                break  # one GPU keeps the last blocks without a gap, which a single number says
+        return kept
 
 
 def _runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.planner import candidates
 from kimi_desktop.planner.flags import plan_flags
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan, forecast_on
@@ -28,6 +30,7 @@ from kimi_desktop.planner.plan_types import (
 from kimi_desktop.planner.report import missing_sentences, plan_speed, sentence
 from kimi_desktop.planner.speed import forecast_speed
 from kimi_desktop.planner.speed_setup import plan_input
+from kimi_desktop.planner.spread import Reads, Spread
 from kimi_desktop.planner.types import ModelShape
 from tests.support.machines import GB, GIB, cpu, gpu, memory
 from tests.support.machines import machine as described
@@ -338,6 +341,23 @@ def test_an_estimate_keeps_more_free() -> None:
     plan = find_plan(shape_of(other), machine(24))
     assert plan.reserve_share == pytest.approx(0.14)
     assert any(decision.key == "why.estimate" for decision in plan.decisions)
+
+
+def test_no_spread_is_searched_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many sets of GPUs come to the same few: a search of Kimi K3 on eight cards shares them."""
+    asked: list[object] = []
+    real = candidates.spread_experts
+
+    def spread(
+        dense: Sequence[int], experts: Sequence[int], budgets: Sequence[float], reads: Reads
+    ) -> Spread | None:
+        asked.append((tuple(dense), tuple(budgets), tuple(reads.gpus), tuple(reads.dense)))
+        return real(dense, experts, budgets, reads)
+
+    monkeypatch.setattr(candidates, "spread_experts", spread)
+    find_plan(shape("kimi-k3.mxfp4"), named_machine("small-8-unequal"), with_remedies=False)
+    assert len(asked) > 20
+    assert len(set(asked)) == len(asked)
 
 
 def test_the_rule_may_be_another() -> None:

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kimi_desktop.planner.spread import Reads, Spread, fill, spread_whole
+from kimi_desktop.planner.spread import FEW, STEPS, Reads, Spread, _Runs, fill, spread_whole
 from kimi_desktop.planner.spread import spread_experts as spread_by_time
 
 sizes = st.integers(1, 40)
@@ -127,3 +127,50 @@ def test_alike_layers_are_spread_as_well_as_can_be(
     spreads = [spread_experts(dense, sizes, budgets[:n]) for n in range(1, len(budgets) + 1)]
     found = max((len(spread.experts_on_gpu) for spread in spreads if spread), default=-1)
     assert found == best
+
+
+@st.composite
+def runs_and_counts(draw: st.DrawFn) -> tuple[_Runs, list[int]]:
+    counts = draw(st.lists(st.integers(0, 6), min_size=1, max_size=8))
+    n = sum(counts)
+    dense = draw(st.lists(sizes, min_size=n, max_size=n))
+    alike = draw(st.booleans())
+    kinds = st.sampled_from([0, 17]) if alike else st.integers(0, 60)
+    experts = draw(st.lists(kinds, min_size=n, max_size=n))
+    rooms = st.floats(0, 400, allow_nan=False)
+    budgets = draw(st.lists(rooms, min_size=len(counts), max_size=len(counts)))
+    prices = draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=len(counts),
+                           max_size=len(counts)))  # fmt: skip
+    return _Runs(dense, experts, budgets, Reads(dense, 0.3, prices, 10.0)), counts
+
+
+@given(runs_and_counts())
+def test_the_best_move_is_the_first_of_the_fastest(case: tuple[_Runs, list[int]]) -> None:
+    """What is shared between moves changes none of them: all are priced beside it, one by one."""
+    runs, counts = case
+    now = runs.seconds(counts)
+    best, least = counts, now
+    for giver, count in enumerate(counts):
+        for taker in range(len(counts)):
+            for step in range(1, count + 1) if len(counts) <= FEW else STEPS:
+                if giver == taker or step > count:
+                    continue
+                moved = list(counts)
+                moved[giver] -= step
+                moved[taker] += step
+                if runs.seconds(moved) < least:
+                    best, least = moved, runs.seconds(moved)
+    assert runs.best_move(counts, now) == (best, least)
+
+
+@given(st.integers(0, 12), st.lists(st.booleans(), min_size=12, max_size=12), st.floats(0, 90))
+def test_experts_of_one_size_are_counted_as_they_are_laid_out(
+    start: int, has: list[bool], budget: float
+) -> None:
+    experts = [7 if one else 0 for one in has]
+    runs = _Runs([1] * 12, experts, [budget, 0.0], Reads([0.0] * 12, 1.0, [1.0, 1.0], 100.0))
+    kept = runs.kept([start, 12 - start])
+    on_host = sum(experts) - sum(experts[layer] for layer in kept)
+    if runs.seconds([start, 12 - start]) < float("inf"):
+        expected = sum(experts[layer] for layer in kept) + 100.0 * on_host
+        assert runs.seconds([start, 12 - start]) == expected
