@@ -40,6 +40,7 @@ from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
 from kimi_desktop.downloads.verify.verifier import verify
 
 CONNECTIONS = 8
+TICK_MS = 16
 FIGURES = ("verified", "unverified", "again", "ticks")
 PORT = 18443
 NGINX_PROGRAM = shutil.which("nginx") or "/usr/sbin/nginx"
@@ -179,7 +180,10 @@ def fetch_bare(target: Path, size: int) -> None:
 
 
 def lateness_ms(seconds: float, tell: Callable[[], bool]) -> float:
-    """95th percentile of how late a 60 Hz tick of the window is, while ``tell`` says True."""
+    """95th percentile of how late a 60 Hz tick of the window is, while ``tell`` says True.
+
+    Late is a tick that comes more than the timer's period after the one before it.
+    """
     from PySide6.QtCore import QEventLoop, Qt, QTimer  # noqa: PLC0415
 
     late: list[float] = []
@@ -191,13 +195,13 @@ def lateness_ms(seconds: float, tell: Callable[[], bool]) -> float:
     def tick() -> None:
         nonlocal last
         now = time.perf_counter()
-        late.append(max(now - last - 1 / 60, 0.0) * 1000)
+        late.append(max((now - last) * 1000 - TICK_MS, 0.0))
         last = now
         if not tell() or now - began > seconds:
             loop.quit()
 
     timer.timeout.connect(tick)
-    timer.start(16)
+    timer.start(TICK_MS)
     loop.exec()
     timer.stop()
     return statistics.quantiles(late, n=20)[-1]

@@ -78,6 +78,10 @@ CREATE TABLE IF NOT EXISTS experiments (
 );
 CREATE INDEX IF NOT EXISTS samples_by_run ON samples (run_id, at);
 """
+_PASSING = tuple(
+    f"SQLITE_{name}" for name in ("IOERR", "CANTOPEN", "BUSY", "LOCKED", "READONLY", "FULL", "PERM")
+)
+"""The disk or another program is in the way: that says nothing about the file."""
 _COLUMNS = (
     "id, started_at, ended_at, model_path, title, quantization, engine, settings, forecast, "
     "measured, outcome, cause, note, starred"
@@ -247,7 +251,9 @@ def _opened(file: Path) -> sqlite3.Connection:
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _connected(file)
-    except sqlite3.DatabaseError:
+    except sqlite3.DatabaseError as error:
+        if str(getattr(error, "sqlite_errorname", "")).startswith(_PASSING):
+            raise
         aside = file.with_name(f"{file.stem}.damaged-{int(time.time())}{file.suffix}")
         log.exception("the run notebook is damaged; it is kept as %s", aside.name)
         for ending in ("", "-wal", "-shm"):

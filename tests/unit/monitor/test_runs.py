@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,16 @@ def test_the_newest_come_first_and_old_ones_go(file: Path, monkeypatch: pytest.M
     assert kept == [*reversed(numbers[-3:]), numbers[0]]
     assert len(store.list(limit=2)) == 2
     store.close()
+
+
+def test_what_only_stands_in_the_way_sets_nothing_aside(file: Path) -> None:
+    store = RunStore(file)
+    store.close()
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            RunStore(file)
+    assert not list(file.parent.glob("*damaged*"))
 
 
 @pytest.mark.parametrize("damage", [b"this is no database" * 99, b""])
