@@ -24,8 +24,8 @@ from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.machine.types import Machine
+from kimi_desktop.planner.vllm_flags import KEY_FILE
 from kimi_desktop.planner.vllm_nodes import (
-    KEY_FILE,
     Launcher,
     NodeCommand,
     ServedModel,

@@ -33,14 +33,32 @@ _NAMES = {
 }  # fmt: skip
 
 
+NO_HOST = "nowhere.invalid"
+"""A name that no host can have: pictures come from nowhere else than the request itself."""
+KEY_FILE = "~/.vllm-api-key"
+_WITH_KEY = (
+    f"(umask 077; [ -s {KEY_FILE} ] || head -c 32 /dev/urandom | base64 > {KEY_FILE}; "
+    f'read -r VLLM_API_KEY < {KEY_FILE} && [ -n "$VLLM_API_KEY" ] && export VLLM_API_KEY && %s)'
+)
+"""A line that starts nothing without a key, keeps it out of arguments, and makes one once."""
+
+
+def with_key(line: str) -> str:
+    """A line for a POSIX shell that starts vLLM, with its key out of a file."""
+    return _WITH_KEY % line
+
+
 def command_line(plan: ServerPlan, place: str, *, extra: Sequence[str] = ()) -> str:
-    """What to type to start the server by hand."""
+    """What to type to start the server by hand, for this machine alone; vLLM with a key."""
     settings = plan.forecast.settings
     program = ["vllm", "serve", place]
     if settings.engine is ServerEngine.SGLANG:
         program = ["sglang", "serve", "--model-path", place]
-    words = [*program, *server_flags(settings, extra=extra)]
-    return " ".join(shell_word(word) for word in words)
+    words = [*program, *server_flags(settings, extra=extra), "--host", "127.0.0.1"]
+    if settings.engine is ServerEngine.SGLANG:  # takes a key as an argument only
+        return " ".join(shell_word(word) for word in words)
+    words += ["--allowed-media-domains", NO_HOST]
+    return with_key(" ".join(shell_word(word) for word in words))
 
 
 def server_flags(settings: ServerSettings, *, extra: Sequence[str] = ()) -> tuple[str, ...]:

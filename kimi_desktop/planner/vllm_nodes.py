@@ -16,7 +16,7 @@ from enum import StrEnum
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.report import shell_word
-from kimi_desktop.planner.vllm_flags import server_flags
+from kimi_desktop.planner.vllm_flags import NO_HOST, server_flags, with_key
 from kimi_desktop.planner.vllm_search import forecast_split, plan_server
 from kimi_desktop.planner.vllm_types import ServerPlan, ServerSettings, ServerWishes, Split
 from kimi_desktop.planner.vllm_weights import VllmModel
@@ -35,14 +35,6 @@ LINKS = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 """Variables that name the network interface to use; unset, the first one that is up is taken."""
 
 
-NO_HOST = "nowhere.invalid"
-"""A name that no host can have: pictures come from nowhere else than the request itself."""
-KEY_FILE = "~/.vllm-api-key"
-_WITH_KEY = (
-    f"(umask 077; [ -s {KEY_FILE} ] || head -c 32 /dev/urandom | base64 > {KEY_FILE}; "
-    f'read -r VLLM_API_KEY < {KEY_FILE} && [ -n "$VLLM_API_KEY" ] && export VLLM_API_KEY && %s)'
-)
-"""A line that starts nothing without a key, keeps it out of arguments, and makes one once."""
 PROGRAM = "vllm"
 TRUST = "--trust-remote-code"
 
@@ -86,7 +78,7 @@ class NodeCommand:
         set_before = [f"{name}={shell_word(value)}" for name, value in self.environment.items()]
         links = [f'{name}="{interface_of(self.address)}"' for name in LINKS]
         line = " ".join([*set_before, *links, *(shell_word(word) for word in self.words)])
-        return _WITH_KEY % line if self.answers else line
+        return with_key(line) if self.answers else line
 
 
 def interface_of(address: str) -> str:

@@ -14,6 +14,7 @@ from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.plan_types import Decision
 from kimi_desktop.planner.report import device_object, devices_table
 from kimi_desktop.planner.vllm_flags import (
+    KEY_FILE,
     command_line,
     needed_flags,
     server_flags,
@@ -206,6 +207,8 @@ def server_lines(
     if plan.fits:
         lines += [f"- {text}" for text in alternative_sentences(plan, language)]
         lines += ["", command_line(plan, place, extra=needed_flags(model, extra))]
+        if plan.forecast.settings.engine is ServerEngine.VLLM:
+            lines.append(message("nodes.key", language, path=KEY_FILE))
     return lines
 
 

@@ -28,8 +28,7 @@ from kimi_desktop.backends.served_support import read_vllm_support
 from kimi_desktop.backends.server_facts import NO_PARSER
 from kimi_desktop.backends.types import EngineKind, EngineMetrics, LoadSettings, VllmSettings
 from kimi_desktop.base.errors import BackendError
-from kimi_desktop.planner.vllm_flags import server_flags
-from kimi_desktop.planner.vllm_nodes import NO_HOST
+from kimi_desktop.planner.vllm_flags import NO_HOST, server_flags
 
 PACKAGE = "vllm"
 TITLE = "vLLM"
@@ -116,8 +115,9 @@ class Vllm(PythonEngine):
         line.words += ["serve", str(settings.model_path)]
         if listening is not None and listening.socket_path is not None:
             line.need("--uds", str(listening.socket_path))
-        elif listening is not None:
+        else:  # typed by hand it would listen everywhere
             line.need("--host", "127.0.0.1")
+        if listening is not None and listening.socket_path is None:
             line.need("--port", str(listening.port))
         line.need("--served-model-name", special.served_name or settings.model_path.name)
         _add_placement(line, settings, special)

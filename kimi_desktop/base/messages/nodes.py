@@ -101,9 +101,9 @@ TEXTS = {
         "结束时需全部结束。",
     ),
     "nodes.key": Text(
-        "The machine that answers reads its key from {path}, and makes one there if there is none. "
+        "What answers requests reads its key from {path}, and makes one there if there is none. "
         "Programs need that key.",
-        "提供接口的机器从 {path} 读取密钥，没有时会自动生成。其他程序连接时需要该密钥。",
+        "提供接口的程序从 {path} 读取密钥，没有时会自动生成。其他程序连接时需要该密钥。",
     ),
     "nodes.on": Text("On {node}:", "在 {node} 上："),
     "nodes.code": Text(

@@ -13,7 +13,7 @@ from kimi_desktop.backends.nodes.offer import NodesOffer
 from kimi_desktop.backends.nodes.types import NodeFacts
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.messages import describe_error, message
-from kimi_desktop.planner.vllm_nodes import KEY_FILE
+from kimi_desktop.planner.vllm_flags import KEY_FILE
 from kimi_desktop.planner.vllm_report import server_headline
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -25,6 +26,7 @@ from kimi_desktop.diagnosis.kept import slowness_text
 from kimi_desktop.diagnosis.types import Diagnosis, Evidence
 from kimi_desktop.monitor.run_types import Outcome, RunFacts, RunForecast, RunMeasures, RunRecord
 from kimi_desktop.monitor.runs import RunStore
+from kimi_desktop.serve.qr import QUIET, qr_lines
 from tests.support import scripted_data as data
 
 PATIENCE_S = 90
@@ -408,6 +410,32 @@ def test_an_open_network_is_told_and_not_remembered(profile: AppPaths) -> None:
     assert "http://127.0.0.1:" in plain
     assert "OPEN" not in plain
     assert key not in profile.settings_file.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs 127.0.0.2 and a pseudo terminal")
+def test_a_terminal_is_shown_the_key_and_the_code(profile: AppPaths) -> None:
+    ours, theirs = os.openpty()
+    words = ["serve", "tiny", "--ctx", "512", "--port", str(free_port()), "--lan", "--tls"]
+    with subprocess.Popen(
+        [sys.executable, "-c", LAN, *words],
+        env={**environment(profile), "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(theirs)
+        key = run(profile, "clients", "show").stdout.strip()
+        shown = b""
+        while shown.count("█".encode() * 20) < 2:  # the last border of the code
+            shown += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 130
+        os.close(ours)
+    text = shown.decode()
+    (address,) = re.findall(r"https://127\.0\.0\.2:\d+/v1", text)
+    assert f"Key: {key}" in text
+    assert "not encrypted" not in text
+    assert qr_lines(address)[QUIET // 2 + 1] in text
 
 
 def written_unit(home: Path, config: Path, *words: str) -> dict[str, Any]:

@@ -86,6 +86,13 @@ def test_every_choice_becomes_a_flag() -> None:
     assert "api-key" not in line
 
 
+def test_what_is_copied_listens_on_this_machine_alone() -> None:
+    line = words(KIMI, at=None)
+    assert "--host 127.0.0.1" in line
+    assert "--port" not in line
+    assert "--host 127.0.0.1 --port 41000" in words(KIMI, at=TCP)
+
+
 def test_the_catalogues_flags_are_sent_as_far_as_the_build_has_them() -> None:
     assert KIMI.server is not None
     needs = ("--mm-encoder-tp-mode", "data", "--flag-of-tomorrow", "7", "--dtype", "int3")

@@ -331,12 +331,15 @@ def test_every_refusal_has_words(split: Split, where: Machine, language: Languag
 
 def test_command_line_of_vllm() -> None:
     plan = plan_server(kimi(), eight_h200(), ServerWishes(users=20, text_only=True))
-    words = shlex.split(command_line(plan, "a b/Kimi", extra=("--trust-remote-code",)))
-    assert words == [
+    line = command_line(plan, "a b/Kimi", extra=("--trust-remote-code",))
+    words = shlex.split(line)
+    assert words[words.index("vllm") :] == [
         "vllm", "serve", "a b/Kimi", "--tensor-parallel-size", "8",
         "--decode-context-parallel-size", "8", "--max-model-len", "262144",
         "--gpu-memory-utilization", "0.92", "--language-model-only", "--trust-remote-code",
+        "--host", "127.0.0.1", "--allowed-media-domains", "nowhere.invalid)",
     ]  # fmt: skip
+    assert line.index("export VLLM_API_KEY && vllm serve")  # never without a key
 
 
 def test_command_line_of_sglang() -> None:
