@@ -218,6 +218,20 @@ def _engine(options: argparse.Namespace, paths: AppPaths, language: Language) ->
     return 0
 
 
+def _engines(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.engines_verb import EnginesVerb, asked  # noqa: PLC0415
+
+    if options.action == "install" and options.name is None:
+        sys.stderr.write(message("cli.engines.name", language) + "\n")
+        return BAD_ARGUMENTS
+    _log(paths)
+    with EnginesVerb(paths, language, json_output=options.json) as verb:
+        if options.action == "list":
+            return verb.list()
+        agrees = asked(language, yes=options.yes, answers=sys.stdin, out=sys.stderr)
+        return verb.install(options.name, agrees)
+
+
 def _endpoint(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
     from kimi_desktop.backends.attached.terminal import EndpointVerb  # noqa: PLC0415
     from kimi_desktop.terminal import idle_core  # noqa: PLC0415
@@ -397,6 +411,7 @@ RUNS: Mapping[str, Run] = {
     "verify": _verify,
     "import": _import,
     "engine": _engine,
+    "engines": _engines,
     "endpoint": _endpoint,
     "chat": _chat,
     "bench": _bench,

@@ -15,6 +15,8 @@ SERVER_ENGINES = ("vllm", "sglang")
 ENDPOINT_ACTIONS = ("list", "check", "add", "remove")
 CLIENT_ACTIONS = ("list", "show", "add", "revoke", "renew")
 ENGINE_ACTIONS = ("list", "look", "get", "use", "remove")
+ENGINES_ACTIONS = ("list", "install")
+INSTALLABLE = ("vllm", "llama-cpp-python", "llama.cpp")
 WORKER_PORT = 50052
 """Of llama.cpp's own ggml-rpc-server."""
 RUNS_SHOWN = 20
@@ -206,6 +208,19 @@ def _add_engines(verb: Callable[[str], argparse.ArgumentParser], say: Callable[[
     )
     engine.add_argument("name", nargs="?", default="", metavar="NAME", help=say("engine.name"))
     engine.add_argument("--build", metavar="KIND", help=say("engine.build"))
+    engines = verb("engines")
+    engines.add_argument(
+        "action",
+        nargs="?",
+        choices=ENGINES_ACTIONS,
+        default=ENGINES_ACTIONS[0],
+        metavar="ACTION",
+        help=say("engines.action"),
+    )
+    engines.add_argument(
+        "name", nargs="?", choices=INSTALLABLE, metavar="NAME", help=say("engines.name")
+    )
+    engines.add_argument("-y", "--yes", action="store_true", help=say("engines.yes"))
     endpoint = verb("endpoint")
     endpoint.add_argument(
         "action", choices=ENDPOINT_ACTIONS, metavar="ACTION", help=say("endpoint.action")

@@ -237,6 +237,7 @@ class ErrorCode(StrEnum):
     BUILD_IN_USE = "builds.in_use"
 
     # engines installed into environments of their own
+    INSTALL_NONE_HERE = "installs.none_for_system"
     INSTALL_NO_PYTHON = "installs.no_python"
     INSTALL_NO_VENV = "installs.no_venv"
     INSTALL_NO_NETWORK = "installs.no_network"

@@ -124,6 +124,14 @@ class EngineInstalls:
         """
         return self._io.pool(self._remove, install_id)
 
+    def settle(self) -> Operation[None]:
+        """Done when no installation is under way, a cancelled one's installer among them."""
+        return self._io.submit(self._settle)
+
+    async def _settle(self) -> None:
+        async with self._turn:
+            return
+
     # looking
 
     def _look(self) -> Installs:

@@ -130,6 +130,16 @@ TEXTS: dict[str, Text] = {
         "official llama.cpp builds: list, look, get, use, remove",
         "官方 llama.cpp 版本：list、look、get、use、remove",
     ),
+    "cli.engines": Text(
+        "engines: which are here and which can be installed; install one",
+        "引擎：查看本机已有的和可安装的引擎，或安装其中一个",
+    ),
+    "cli.engines.action": Text("list or install", "list 列出，install 安装"),
+    "cli.engines.name": Text(
+        "of the engine to install: vllm, llama-cpp-python or llama.cpp",
+        "要安装的引擎：vllm、llama-cpp-python 或 llama.cpp",
+    ),
+    "cli.engines.yes": Text("install without asking", "不询问，直接安装"),
     "cli.engine.action": Text(
         "list those that are here, look at what there is, get one, use or remove one",
         "list 列出本机已有版本，look 查看可下载的版本，get 下载，use 切换，remove 删除",

@@ -9,6 +9,40 @@ TEXTS = {
     "installs.phase.fetching": Text("Fetching packages", "正在下载软件包"),
     "installs.phase.compiling": Text("Compiling, 10 to 20 minutes", "正在编译，需 10 到 20 分钟"),
     "installs.phase.proving": Text("Trying it", "正在试运行"),
+    "installs.offer": Text(
+        "{name} ({accelerator}): {size} to fetch, about {disk} on the disk, licence {licence}.",
+        "{name}（{accelerator}）：需下载 {size}，约占用 {disk}，许可证 {licence}。",
+    ),
+    "installs.compiles": Text(
+        "A part of it is compiled here, which takes 10 to 20 minutes and a C++ compiler.",
+        "其中一部分需要在本机编译，约 10 到 20 分钟，并需要 C++ 编译器。",
+    ),
+    "installs.here": Text("{name}: {size} in {path}", "{name}：占用 {size}，位于 {path}"),
+    "installs.begun": Text(
+        "{name}: begun in {path}; installing it again goes on from there",
+        "{name}：尚未完成，位于 {path}；再次安装会从此处继续",
+    ),
+    "installs.ask": Text("Install it? [y/N]", "要安装吗？[y/N]"),
+    "installs.needs_yes": Text(
+        "Nothing was installed: without a terminal to ask at, say --yes.",
+        "没有安装任何内容：没有可供确认的终端时，请加上 --yes。",
+    ),
+    "installs.not_installed": Text("Nothing was installed.", "没有安装任何内容。"),
+    "installs.kept": Text(
+        "Stopped. What has come is kept: kimi-desktop engines install {engine} goes on.",
+        "已停止。已下载的部分会保留：使用 kimi-desktop engines install {engine} 继续。",
+    ),
+    "installs.done": Text(
+        "{name} is installed in {path} and used from now on.",
+        "{name} 已安装到 {path}，今后将使用它。",
+    ),
+    "installs.none_for_system": Text(
+        "There is no {engine} to install for this computer.", "没有可供本机安装的 {engine}。"
+    ),
+    "installs.none_for_system.next": Text(
+        "Use GGUF files with llama.cpp, or install it by its own guide and point at its Python.",
+        "请用 llama.cpp 运行 GGUF 文件，或按其官方指南安装后指定它的 Python。",
+    ),
     "installs.none_here.llama-cpp-python": Text(
         "There is no list of packages of llama-cpp-python for this system. Install it by its own "
         "guide and point at its Python.",

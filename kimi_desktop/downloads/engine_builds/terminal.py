@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
@@ -68,13 +68,21 @@ class EngineVerb:
     def __exit__(self, *_error: object) -> None:
         self._io.close()
 
-    def run(self, action: str, name: str, kind: str | None) -> None:
+    def run(
+        self,
+        action: str,
+        name: str,
+        kind: str | None,
+        *,
+        agrees: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Do it.
 
         Args:
             action: list, look, get, use or remove.
             name: a release for look and get, a build for use and remove.
             kind: an accelerator instead of the best one.
+            agrees: asked before a build is fetched, which was shown.
 
         Raises:
             DownloadError, BackendError: as ``EngineBuilds``; BUILD_NO_SUCH_KIND.
@@ -85,7 +93,7 @@ class EngineVerb:
         elif action == "look":
             self._show(self._builds.look(name).result())
         elif action == "get":
-            self._get(_of_kind(self._builds.look(name).result(), kind))
+            self._get(_of_kind(self._builds.look(name).result(), kind), agrees)
         elif action == "use":
             build = self._builds.use("" if name in ("", EMBEDDED) else name).result()
             shown = build.id if build else message("builds.embedded", self._language)
@@ -114,9 +122,11 @@ class EngineVerb:
             if holds and not self._json:
                 self._out.write(self._words(key) + "\n")
 
-    def _get(self, offer: BuildOffer) -> None:
+    def _get(self, offer: BuildOffer, agrees: Callable[[], bool]) -> None:
         self._write(self._offer(offer), {**_describe_offer(offer), "event": "offer"})
         self._out.flush()
+        if not agrees():
+            return
         try:
             self._downloads.start().result()
             operation = self._builds.install(offer)
