@@ -145,6 +145,10 @@
         <translation>就绪后发送</translation>
     </message>
     <message>
+        <source>Sends when {model} is ready</source>
+        <translation>{model} 就绪后发送</translation>
+    </message>
+    <message>
         <source>Message {model}</source>
         <translation>给 {model} 发消息</translation>
     </message>

@@ -82,6 +82,17 @@ class _Waiting:
     text: str
     is_sent: bool
     """The question is in the chat already: only its answer waits (regenerate, edit)."""
+    model: str = ""
+    """What it was written to, as messages keep it; "" = whatever is ready."""
+
+
+def answering_model(status: EngineStatus) -> str:
+    """What the engine has, as messages keep it: a path, or "server: model"; "" for nothing."""
+    if status.settings is not None:
+        return str(status.settings.model_path)
+    if status.attached is not None:
+        return f"{status.attached.server}: {status.attached.model}"
+    return ""
 
 
 class ChatService:
@@ -156,7 +167,13 @@ class ChatService:
     def rename_model(self, old_id: str, new_id: str) -> None:
         """A model was moved: what it answered is still its own. Blocking (pool)."""
         self._store.rename_model(old_id, new_id)
+        with self._lock:
+            self._queue = [
+                replace(item, model=new_id) if item.model == old_id else item
+                for item in self._queue
+            ]
         self._wake()
+        self._advance()
 
     def messages(self, chat_id: int) -> tuple[Message, ...]:
         """The visible messages of a chat, oldest first; none where they cannot be read."""
@@ -169,6 +186,19 @@ class ChatService:
         """What waits to be sent in this chat."""
         with self._lock:
             return "\n\n".join(item.text for item in self._queue if item.chat_id == chat_id)
+
+    def model_of(self, chat_id: int) -> str:
+        """What answered last in a chat, as messages keep it; "" when nothing has."""
+        try:
+            return self._store.model_of(chat_id)
+        except (KeyError, ChatError):
+            return ""
+
+    def queued_model(self, chat_id: int) -> str:
+        """What the first waiting message of a chat waits for; "" = whatever is ready."""
+        with self._lock:
+            mine = (item.model for item in self._queue if item.chat_id == chat_id)
+            return next(mine, "")
 
     @property
     def generating_chat(self) -> int | None:
@@ -202,23 +232,29 @@ class ChatService:
         self._store.restore(chat_id)
         self._touched()
 
-    def send(self, chat_id: int, text: str) -> None:
-        """Add a message and stream the answer; queued while the engine is not ready."""
-        if text.strip():
-            self._enqueue(_Waiting(chat_id, text, is_sent=False))
+    def send(self, chat_id: int, text: str, model: str = "") -> None:
+        """Add a message and stream the answer; queued while the engine is not ready.
 
-    def regenerate(self, chat_id: int) -> None:
-        """Answer the last question again, as another version."""
+        Args:
+            chat_id: where.
+            text: blank is nothing.
+            model: that has to answer, as messages keep it: another one does not; "" for any.
+        """
+        if text.strip():
+            self._enqueue(_Waiting(chat_id, text, is_sent=False, model=model))
+
+    def regenerate(self, chat_id: int, model: str = "") -> None:
+        """Answer the last question again, as another version; ``model`` as in ``send``."""
         path = self.messages(chat_id)
         questions = [message for message in path if message.role is Role.USER]
         if questions:
-            self._answer_again(chat_id, questions[-1].text)
+            self._answer_again(chat_id, questions[-1].text, model)
 
-    def edit(self, chat_id: int, message_id: int, text: str) -> None:
-        """Replace a user message by another version and answer that."""
+    def edit(self, chat_id: int, message_id: int, text: str, model: str = "") -> None:
+        """Replace a user message by another version and answer that; ``model`` as in ``send``."""
         edited = self._store.add_version(chat_id, message_id, text)
         self._bus.publish(MessageAdded(chat_id, edited))
-        self._answer_again(chat_id, text)
+        self._answer_again(chat_id, text, model)
 
     def show_version(self, chat_id: int, message_id: int, step: int) -> None:
         """Switch a message to an older (-1) or newer (+1) version; what follows it changes too."""
@@ -243,13 +279,13 @@ class ChatService:
 
     # the queue
 
-    def _answer_again(self, chat_id: int, question: str) -> None:
+    def _answer_again(self, chat_id: int, question: str, model: str) -> None:
         """Answer what the chat ends in now; an answer open in it is stopped first."""
         with self._lock:
             answer = self._open
         if answer is not None and answer.chat_id == chat_id:
             self._stop(answer)
-        self._enqueue(_Waiting(chat_id, question, is_sent=True))
+        self._enqueue(_Waiting(chat_id, question, is_sent=True, model=model))
 
     def _enqueue(self, item: _Waiting) -> None:
         with self._lock:
@@ -267,14 +303,17 @@ class ChatService:
             client = self._engine.client()
             if client is None:
                 return
-            item = self._queue[0]
+            ready = answering_model(self._engine.status)
+            item = next((one for one in self._queue if one.model in ("", ready)), None)
+            if item is None:  # what is ready is not what they were written to
+                return
             try:
                 answer, events = self._open_answer(item)
             except ChatError as error:  # the store has told; the message goes on waiting
                 log.warning("chat %s cannot be read: %s", item.chat_id, error)
                 return
             self._open = answer
-            self._queue.pop(0)
+            self._queue.remove(item)
         self._wake()
         self._tell_queue(item.chat_id)
         for event in events:
@@ -341,11 +380,9 @@ class ChatService:
         status = self._engine.status
         load = status.settings
         context = load.context // max(load.n_parallel, 1) if load is not None else None
-        if load is not None:
-            self._store.update(answer.chat_id, answer.message.id, model=str(load.model_path))
-        elif status.attached is not None:
+        if load is None and status.attached is not None:
             context = status.attached.context
-            model = f"{status.attached.server}: {status.attached.model}"
+        if model := answering_model(status):
             self._store.update(answer.chat_id, answer.message.id, model=model)
         self._engine.set_generating(True)
         try:

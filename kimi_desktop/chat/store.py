@@ -105,6 +105,17 @@ class ChatStore:
                     found.add(number)
             return tuple(chat for chat in self.chats() if chat.id in found)
 
+    def model_of(self, chat_id: int) -> str:
+        """What answered last in a chat, "" when nothing has.
+
+        Raises:
+            KeyError: no such chat.
+        """
+        with self._lock:
+            shown = reversed(self._visible(chat_id))
+            models = (self._record(chat_id, message.id).model for message in shown)
+            return next((model for model in models if model), "")
+
     def rename_model(self, old: str, new: str) -> None:
         """A model has another id now: what it answered is still its own. Blocking (pool)."""
         with self._lock:

@@ -12,6 +12,7 @@ from kimi_desktop.backends.types import (
 )
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import EventBus
+from kimi_desktop.chat.service import answering_model
 from kimi_desktop.chat.types import (
     AnswerFinished,
     AnswerStats,
@@ -49,6 +50,7 @@ class ScriptedChats:
         self.clock = data.NOW
         self.answered: dict[str, tuple[int, ...]] = {}
         """Chats by the model that answered in them."""
+        self._queued_model = ""
 
     def next_id(self) -> int:
         """A fresh id."""
@@ -104,10 +106,18 @@ class ScriptedChats:
         self._chats[chat_id] = self._deleted.pop(chat_id)
         self._bus.publish(ChatListChanged())
 
-    def send(self, chat_id: int, text: str) -> None:
+    def model_of(self, chat_id: int) -> str:
+        return next((model for model, chats in self.answered.items() if chat_id in chats), "")
+
+    def queued_model(self, chat_id: int) -> str:
+        return self._queued_model if self.queued_text(chat_id) else ""
+
+    def send(self, chat_id: int, text: str, model: str = "") -> None:
         self._desk.note("chats.send", chat_id, text)
-        if self._services.engine.status.state not in (EngineState.READY, EngineState.GENERATING):
-            self._queued = (chat_id, text)
+        status = self._services.engine.status
+        ready = status.state in (EngineState.READY, EngineState.GENERATING)
+        if not ready or model not in ("", answering_model(status)):
+            self._queued, self._queued_model = (chat_id, text), model
             self._bus.publish(QueueChanged(chat_id, text))
             return
         message = self.say(text)
@@ -124,12 +134,18 @@ class ScriptedChats:
         """The engine is ready: what waited goes out."""
         if self._queued is not None:
             chat_id, text = self._queued
+            if self._queued_model not in ("", answering_model(self._services.engine.status)):
+                return
             self._queued = None
             self._bus.publish(QueueChanged(None, ""))
             self.send(chat_id, text)
 
-    def regenerate(self, chat_id: int) -> None:
+    def regenerate(self, chat_id: int, model: str = "") -> None:
         self._desk.note("chats.regenerate", chat_id)
+        if self._services.engine.status.state not in (EngineState.READY, EngineState.GENERATING):
+            self._queued, self._queued_model = (chat_id, self._messages[chat_id][-2].text), model
+            self._bus.publish(QueueChanged(chat_id, self._queued[1]))
+            return
         last = self._messages[chat_id].pop()
         older = [*self._older.pop(last.id, []), last]
         message = self._open_answer(chat_id, version=last.versions + 1)
@@ -148,7 +164,8 @@ class ScriptedChats:
         messages[place] = shown
         self._bus.publish(MessageAdded(chat_id, shown))
 
-    def edit(self, chat_id: int, message_id: int, text: str) -> None:
+    def edit(self, chat_id: int, message_id: int, text: str, model: str = "") -> None:
+        del model
         self._desk.note("chats.edit", chat_id, message_id, text)
         messages = self._messages[chat_id]
         place = next(i for i, message in enumerate(messages) if message.id == message_id)

@@ -74,6 +74,10 @@ class ScriptedEngine:
             EngineState.STOPPED, settings=LoadSettings(Path("model.gguf"), context=context)
         )
 
+    def has_model(self, path: Path) -> None:
+        """It was started with another model."""
+        self.status = dataclasses.replace(self.status, settings=LoadSettings(path))
+
     def client(self) -> ScriptedClient | None:
         ready = self.status.state in (EngineState.READY, EngineState.GENERATING)
         return self.scripted if ready else None

@@ -88,10 +88,13 @@ class Composer(QWidget):
         self.send.setVisible(not generating)
         self._show_hint()
 
-    def show_waiting(self, text: str) -> None:
-        """A message waits to be sent; "" when none does."""
+    def show_waiting(self, text: str, model: str = "") -> None:
+        """A message waits to be sent, for a model or for whatever is ready; "" when none does."""
         first_line = " ".join(text.split())
-        self._waiting.show_words(self.tr("Sends when ready"), first_line)
+        words = self.tr("Sends when ready")
+        if model:
+            words = self.tr("Sends when {model} is ready").format(model=model)
+        self._waiting.show_words(words, first_line)
         self._waiting.setVisible(bool(text))
         self.updateGeometry()
 

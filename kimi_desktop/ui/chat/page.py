@@ -32,6 +32,7 @@ from kimi_desktop.chat.types import (
 )
 from kimi_desktop.models.types import LibraryChanged
 from kimi_desktop.ui.bridge import Bridge, SettingsChanged
+from kimi_desktop.ui.chat.addressee import addressee, key_of, title_of, waited_for, wake
 from kimi_desktop.ui.chat.chat_list import ChatList
 from kimi_desktop.ui.chat.composer import Composer
 from kimi_desktop.ui.chat.conversation import Conversation
@@ -40,7 +41,6 @@ from kimi_desktop.ui.chat.item_views import Act
 from kimi_desktop.ui.chat.link_popover import LinkPopover
 from kimi_desktop.ui.chat.panes import Panes
 from kimi_desktop.ui.chat.transcript import Transcript
-from kimi_desktop.ui.engine_words import meant, remote_title
 from kimi_desktop.ui.shortcuts import KEYS
 from kimi_desktop.ui.theme import color, tokens
 from kimi_desktop.ui.widgets.painting import painter_on
@@ -96,7 +96,8 @@ class ChatPage(QWidget):
         self.conversation.show_transcript(bool(messages))
         self.chats.select(chat_id)
         self.inspector.show_chat(chat_id, _last_stats(messages))
-        self.composer.show_waiting(self._bridge.services.chats.queued_text(chat_id))
+        self._show_waiting()
+        self._show_model()
         self._show_generating()
         self.panes.close_drawer()
 
@@ -116,7 +117,9 @@ class ChatPage(QWidget):
         """Answer the last question again."""
         chats = self._bridge.services.chats
         if chats.generating_chat is None and self.conversation.shows_transcript:
-            chats.regenerate(self._chat_id)
+            to = addressee(self._bridge, self._chat_id)
+            chats.regenerate(self._chat_id, key_of(to))
+            wake(self._bridge, to)
 
     # Qt
 
@@ -202,8 +205,7 @@ class ChatPage(QWidget):
                     self._on_message(event.message)
                 self._show_generating()
             case QueueChanged():
-                queued = self._bridge.services.chats.queued_text(self._chat_id)
-                self.composer.show_waiting(queued)
+                self._show_waiting()
             case ChatListChanged():
                 self._listing.start()
             case EngineStateChanged() | LibraryChanged():
@@ -224,12 +226,14 @@ class ChatPage(QWidget):
 
     def _on_sent(self, text: str) -> None:
         chats = self._bridge.services.chats
+        to = addressee(self._bridge, self._chat_id)
         if self._edited is not None:
             edited, self._edited = self._edited, None
             self.composer.leave_edit()
-            chats.edit(self._chat_id, edited, text)
+            chats.edit(self._chat_id, edited, text, key_of(to))
         else:
-            chats.send(self._chat_id, text)
+            chats.send(self._chat_id, text, key_of(to))
+        wake(self._bridge, to)
 
     def _on_take_back(self) -> None:
         text = self._bridge.services.chats.cancel_queued(self._chat_id)
@@ -302,15 +306,17 @@ class ChatPage(QWidget):
         generating = self._bridge.services.chats.generating_chat
         self.composer.show_generating(generating == self._chat_id)
 
+    def _show_waiting(self) -> None:
+        queued = self._bridge.services.chats.queued_text(self._chat_id)
+        self.composer.show_waiting(queued, waited_for(self._bridge, self._chat_id))
+
     def _show_model(self) -> None:
-        services = self._bridge.services
-        what = meant(services.engine.status, services.models.models, self._bridge.settings)
+        what = addressee(self._bridge, self._chat_id)
         model, remote = what.model, what.remote
-        title = model.title if model is not None else ""
         known = model is not None and model.facts is not None and model.facts.has_thinking
         if remote is not None:
-            title, known = remote_title(remote), remote.program.takes_switches
-        self.composer.show_model(title)
+            known = remote.program.takes_switches
+        self.composer.show_model(title_of(what))
         self.composer.show_thinking(known=known, on=self._bridge.settings.chat.thinking)
         self.conversation.start.refresh()
 

@@ -34,23 +34,29 @@ class ChatService(Protocol):
     def restore(self, chat_id: int) -> None:
         """Undo the deletion."""
 
-    def send(self, chat_id: int, text: str) -> None:
-        """Add a message and stream the answer; queued while the model loads."""
+    def send(self, chat_id: int, text: str, model: str = "") -> None:
+        """Add a message and stream the answer; queued until ``model`` is ready ("" = any)."""
 
-    def regenerate(self, chat_id: int) -> None:
-        """Answer the last question again, as another version."""
+    def regenerate(self, chat_id: int, model: str = "") -> None:
+        """Answer the last question again, as another version; ``model`` as in ``send``."""
 
     def show_version(self, chat_id: int, message_id: int, step: int) -> None:
         """Switch a message to an older (-1) or newer (+1) version."""
 
-    def edit(self, chat_id: int, message_id: int, text: str) -> None:
-        """Replace a user message by another version and answer that."""
+    def edit(self, chat_id: int, message_id: int, text: str, model: str = "") -> None:
+        """Replace a user message by another version and answer that; ``model`` as in ``send``."""
 
     def stop(self) -> None:
         """End the open answer; the text so far is kept."""
 
     def queued_text(self, chat_id: int) -> str:
         """What waits to be sent in this chat, "" when nothing does."""
+
+    def queued_model(self, chat_id: int) -> str:
+        """What it waits for, as ``model_of`` says it; "" = whatever is ready."""
+
+    def model_of(self, chat_id: int) -> str:
+        """What answered last in a chat: a model's path, or "server: model"; "" = nothing yet."""
 
     def cancel_queued(self, chat_id: int) -> str:
         """Take the queued message back and return its text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -179,7 +180,7 @@ def test_a_message_waits_while_the_model_loads_and_can_be_taken_back(page, servi
     type_and_send(page, "Sent early")
     note = page.composer._waiting
     assert note.isVisible()
-    assert note.words() == "Sends when ready"
+    assert note.words() == "Sends when Kimi K2.6 is ready"
     QTest.mouseClick(note.close_button(), Qt.MouseButton.LeftButton)
     assert not note.isVisible()
     assert page.composer.text() == "Sent early"
@@ -188,6 +189,68 @@ def test_a_message_waits_while_the_model_loads_and_can_be_taken_back(page, servi
     services.engine.set_state(EngineState.READY)
     assert not note.isVisible()
     assert texts(page)[0] == "Sent early"
+
+
+def stopped_with_two_models(services, chat_id):
+    """The engine is stopped; another model than the chosen one answered in the chat."""
+    chosen = services.models.models[0]
+    place = Path("/m/other.gguf")
+    other = dataclasses.replace(chosen, id=str(place), path=place, title="Other")
+    services.models.set_models(chosen, other)
+    services.chats.answered = {"/m/other.gguf": (chat_id,)}
+    services.engine.set_state(EngineState.STOPPED)
+    return chosen, other
+
+
+def test_a_message_to_a_stopped_engine_starts_the_model_of_its_chat(page, services, bridge, qtbot):
+    chat = page.chat_id
+    _, other = stopped_with_two_models(services, chat)
+    page.open_chat(chat)
+    assert other.title in page.composer.input.placeholderText()
+    with qtbot.waitSignal(bridge.navigation.start_wanted) as start:
+        type_and_send(page, "Good morning")
+    assert start.args[0].model_path == other.path
+    note = page.composer._waiting
+    assert note.words() == f"Sends when {other.title} is ready"
+    services.engine.set_state(EngineState.READY)  # the user has started the other one
+    assert note.isVisible()
+    QTest.mouseClick(note.close_button(), Qt.MouseButton.LeftButton)
+    assert not note.isVisible()
+    assert page.composer.text() == "Good morning"
+
+
+def test_a_new_chat_starts_what_was_chosen(page, services, bridge, qtbot):
+    chosen, _ = stopped_with_two_models(services, page.chat_id)
+    page.new_chat()
+    with qtbot.waitSignal(bridge.navigation.start_wanted) as start:
+        type_and_send(page, "Hello")
+    assert start.args[0].model_path == chosen.path
+
+
+def test_an_answer_that_is_wanted_anew_starts_the_model_too(page, services, bridge, qtbot):
+    _, other = stopped_with_two_models(services, page.chat_id)
+    with qtbot.waitSignal(bridge.navigation.start_wanted) as start:
+        page.regenerate()
+    assert start.args[0].model_path == other.path
+
+
+def test_without_any_model_the_list_opens(page, services, bridge, qtbot):
+    services.engine.set_state(EngineState.STOPPED)
+    services.models.set_models()
+    page.new_chat()
+    with qtbot.waitSignal(bridge.navigation.picker_wanted):
+        type_and_send(page, "Hello")
+    assert page.composer._waiting.words() == "Sends when ready"
+
+
+def test_what_failed_or_loads_is_not_started_again_by_a_message(page, services, bridge):
+    wanted = []
+    bridge.navigation.start_wanted.connect(wanted.append)
+    page.new_chat()
+    for state in (EngineState.LOADING, EngineState.FAILED):
+        services.engine.set_state(state)
+        type_and_send(page, "Hello")
+    assert wanted == []
 
 
 def test_another_chats_answer_does_not_show_here(page, services):

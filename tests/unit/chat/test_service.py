@@ -222,6 +222,41 @@ def test_a_waiting_message_can_be_taken_back(
     assert texts(chats, first) == []
 
 
+def test_a_message_waits_for_the_model_that_it_was_written_to(
+    chats: ChatService, heard: Heard, engine: ScriptedEngine
+) -> None:
+    engine.set_state(EngineState.STOPPED)
+    first = chats.new_chat()
+    chats.send(first, "for another", "/m/other.gguf")
+    chats.rename(first, "named")
+    second = chats.new_chat()
+    chats.send(second, "for anybody")
+    engine.set_state(EngineState.READY)  # model.gguf
+    heard.wait(AnswerFinished)
+    assert texts(chats, second) == ["for anybody", "Hello there"]
+    assert texts(chats, first) == []
+    assert chats.queued_model(first) == "/m/other.gguf"
+    assert chats.model_of(second) == "model.gguf"
+    assert (chats.model_of(first), chats.model_of(99)) == ("", "")
+    engine.set_state(EngineState.STOPPED)
+    engine.has_model(Path("/m/other.gguf"))
+    engine.set_state(EngineState.READY)
+    heard.wait(AnswerFinished, 2)
+    assert texts(chats, first) == ["for another", "Hello there"]
+    assert chats.model_of(first) == "/m/other.gguf"
+
+
+def test_a_model_that_was_moved_is_still_waited_for(
+    chats: ChatService, heard: Heard, engine: ScriptedEngine
+) -> None:
+    chat = chats.new_chat()
+    chats.send(chat, "q", "/old/model.gguf")
+    assert chats.queued_text(chat) == "q"
+    chats.rename_model("/old/model.gguf", "model.gguf")
+    heard.wait(AnswerFinished)
+    assert texts(chats, chat) == ["q", "Hello there"]
+
+
 def test_messages_sent_meanwhile_wait_for_their_turn(
     chats: ChatService, heard: Heard, client: ScriptedClient
 ) -> None:
