@@ -270,12 +270,12 @@ def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
 
 
 def _bench(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.bench_verb import BenchOptions, bench  # noqa: PLC0415
     from kimi_desktop.monitor.experiment_types import Variable  # noqa: PLC0415
-    from kimi_desktop.terminal import BenchOptions, bench  # noqa: PLC0415
 
     _log(paths)
     variable, values = options.vary or ("users", options.users or DEFAULT_USERS)
-    wishes = BenchOptions(Variable(variable), values)
+    wishes = BenchOptions(Variable(variable), values, options.compare)
     return bench(paths, language, wanted=options.model, options=wishes, json_output=options.json)
 
 

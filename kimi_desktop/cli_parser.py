@@ -190,7 +190,9 @@ def _add_runs(verb: Callable[[str], argparse.ArgumentParser], say: Callable[[str
     """The verbs for what was measured and how it ended."""
     bench = verb("bench")
     bench.add_argument("model", nargs="?", metavar="MODEL", help=say("model"))
-    bench.add_argument("--vary", metavar="NAME=A,B,C", type=_variable, help=say("bench.vary"))
+    what = bench.add_mutually_exclusive_group()
+    what.add_argument("--vary", metavar="NAME=A,B,C", type=_variable, help=say("bench.vary"))
+    what.add_argument("--compare", nargs="?", const="", metavar="ENGINE", help=say("bench.compare"))
     bench.add_argument("--users", metavar="1,2,4", type=_counts, help=say("bench.users"))
     diagnose = verb("diagnose")
     diagnose.add_argument("log", nargs="?", metavar="LOG|RUN", help=say("diagnose.log"))

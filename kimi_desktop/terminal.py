@@ -1,36 +1,25 @@
-"""The verbs that need the engine, joined to the services: ``chat`` and ``bench``. Main thread."""
+"""The verbs that need the engine, joined to the services, and ``chat``. Main thread."""
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from types import FrameType
 
 from kimi_desktop.backends.types import EngineStatus
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError
-from kimi_desktop.base.events import Event
-from kimi_desktop.base.messages import Language, describe_error, message
+from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.paths import AppPaths
-from kimi_desktop.base.terminal import json_text
 from kimi_desktop.chat.terminal import TerminalChat
 from kimi_desktop.core import Core
 from kimi_desktop.models.library import Library, find_named
 from kimi_desktop.models.types import LocalModel, default_model
-from kimi_desktop.monitor.experiment_types import (
-    Experiment,
-    ExperimentProgressed,
-    ExperimentWish,
-    Point,
-    Variable,
-)
 from kimi_desktop.planner.cache import kv_bytes_per_token
 from kimi_desktop.served_start import settings_to_start
 
@@ -141,84 +130,3 @@ def attaching(
     return wanted or endpoint, partial(
         core.other_servers.attach, endpoint, wanted or "", remember=False
     )
-
-
-@dataclass(frozen=True, slots=True)
-class BenchOptions:
-    """What to measure."""
-
-    variable: Variable
-    values: tuple[str, ...]
-
-
-def bench(
-    paths: AppPaths,
-    language: Language,
-    *,
-    wanted: str | None,
-    options: BenchOptions,
-    json_output: bool,
-) -> int:
-    """Measure value by value, or more and more users at once. Returns the exit code.
-
-    Raises:
-        KimiError: no such model, or a value that cannot be.
-    """
-    with running_core(paths, language) as core:
-        model = find_model(core, wanted)
-        wish = ExperimentWish(
-            core.engine.settings_for(model), model.title, options.variable, options.values
-        )
-        if not json_output:
-            sys.stdout.write(message("cli.bench.head", language, model=model.title) + "\n")
-        shown = 0
-
-        def follow(event: Event) -> None:
-            if isinstance(event, ExperimentProgressed):
-                show(event.experiment)
-
-        def show(experiment: Experiment) -> None:
-            nonlocal shown
-            for point in experiment.points[shown:]:
-                line = _bench_json(point, options.variable, language)
-                if not json_output:
-                    line = _bench_line(point, options.variable, language)
-                sys.stdout.write(line + "\n")
-                sys.stdout.flush()
-            shown = len(experiment.points)
-
-        leave = core.bus.subscribe(follow)
-        operation = core.experiments.run(wish)
-        try:
-            found = operation.result()
-        except KeyboardInterrupt:
-            operation.cancel()  # the engine ends with the services
-            raise
-        finally:
-            leave()
-        show(found)
-    return 0 if any(point.error is None for point in found.points) else 1
-
-
-def _bench_json(point: Point, variable: Variable, language: Language) -> str:
-    values = dataclasses.asdict(dataclasses.replace(point, error=None))
-    error = "" if point.error is None else describe_error(point.error, language)[0]
-    return json_text({"label": f"{variable.value}={values.pop('value')}", **values, "error": error})
-
-
-def _bench_line(point: Point, variable: Variable, language: Language) -> str:
-    label = f"{variable.value}={point.value}"
-    if point.error is not None:
-        return f"{label:<16}{describe_error(point.error, language)[0]}"
-    parts = [
-        message(f"cli.bench.{name}", language, value=f"{value:.1f}")
-        for name, value in (
-            ("prefill", point.prefill_tps),
-            ("decode", point.decode_tps),
-            ("total", point.total_tps),
-            ("first", point.first_token_s),
-            ("load", point.load_s),
-        )
-        if value is not None
-    ]
-    return f"{label:<16}" + "  ".join(parts)

@@ -55,6 +55,7 @@ from kimi_desktop.diagnosis.types import SlownessSeen  # noqa: E402
 from kimi_desktop.downloads.hubs.account_types import TokenPlace  # noqa: E402
 from kimi_desktop.machine.types import Machine  # noqa: E402
 from kimi_desktop.models.hash_record import Verified, Witness  # noqa: E402
+from kimi_desktop.monitor.experiment_types import Variable  # noqa: E402
 from kimi_desktop.monitor.types import Mark  # noqa: E402
 from kimi_desktop.planner.types import ExactCheck  # noqa: E402
 from kimi_desktop.ui.bridge import Bridge  # noqa: E402
@@ -686,9 +687,11 @@ def shoot_experiments(studio: Studio, look: Look) -> None:
             assert isinstance(page, MonitorPage)
             page.view.segment("experiments").click()
             studio.settle(SEARCH_S)
-            page.experiments.beside.setCurrentIndex(1)
-            page.experiments.beside.activated.emit(1)
+            page.experiments.variable.choose(Variable.USERS)
             studio.take(window, "experiments", look)
+            for area in page.experiments.findChildren(QScrollArea):
+                area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
+            studio.take(window, "experiments-table", look)
 
 
 def shoot_slow(studio: Studio, look: Look) -> None:

@@ -2,6 +2,13 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>CurvePlot</name>
+    <message>
+        <source>logarithmic axis</source>
+        <translation>对数坐标</translation>
+    </message>
+</context>
+<context>
     <name>ExperimentsView</name>
     <message>
         <source>What to change</source>
@@ -92,6 +99,10 @@
         <translation>每用户，词元/秒</translation>
     </message>
     <message>
+        <source>First token (median), s</source>
+        <translation>首字延迟（中位数），秒</translation>
+    </message>
+    <message>
         <source>Decode, tok/s</source>
         <translation>解码，词元/秒</translation>
     </message>
@@ -99,17 +110,16 @@
         <source>Prefill, tok/s</source>
         <translation>预填充，词元/秒</translation>
     </message>
+</context>
+<context>
+    <name>FiguresTable</name>
     <message>
         <source>Prefill</source>
         <translation>预填充</translation>
     </message>
     <message>
         <source>Decode</source>
-        <translation>解码</translation>
-    </message>
-    <message>
-        <source>Together</source>
-        <translation>合计</translation>
+        <translation>生成</translation>
     </message>
     <message>
         <source>First token</source>
@@ -118,6 +128,14 @@
     <message>
         <source>Load</source>
         <translation>加载</translation>
+    </message>
+    <message>
+        <source>Together</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <source>Per user</source>
+        <translation>每用户</translation>
     </message>
 </context>
 <context>

@@ -47,6 +47,7 @@ class ErrorCode(StrEnum):
     EXPORT_DISK_FULL = "machine.export_disk_full"
     PROGRAM_STAYS = "machine.program_stays"
     EXPERIMENT_RUNNING = "machine.experiment_running"
+    NO_EARLIER_BENCH = "machine.no_earlier_bench"
 
     # models
     MODEL_NOT_FOUND = "models.not_found"

@@ -92,6 +92,13 @@ def format_context(tokens: int) -> str:
     return f"{tokens:,}"
 
 
+def format_latency(seconds: float, language: Language = Language.EN) -> str:
+    """``0.23 s`` below a second, from there as a duration."""
+    if seconds >= 1:
+        return format_duration(seconds, language)
+    return f"{max(seconds, 0):.2f} {'秒' if language is Language.ZH_CN else 's'}"
+
+
 def format_duration(seconds: float, language: Language = Language.EN) -> str:
     """``3.1 s``, ``3 min 12 s``, ``2 h 5 min``, ``1 d 4 h``."""
     zh = language is Language.ZH_CN

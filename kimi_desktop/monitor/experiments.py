@@ -210,6 +210,7 @@ class Experiments:
             yield point
 
     def _say(self, found: Experiment, now: str) -> Experiment:
+        found = dataclasses.replace(found, engine=self._engine.status.engine_name or found.engine)
         self._bus.publish(ExperimentProgressed(found, now))
         return found
 

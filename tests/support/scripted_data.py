@@ -569,7 +569,7 @@ def kept_facts() -> tuple[RunFacts, ...]:
 
 def experiments(title: str) -> tuple[Experiment, ...]:
     """Three curves: users on two engines, and threads with a value that failed."""
-    users = ("1", "2", "4", "8", "16")
+    users = ("1", "2", "4", "8", "16", "32")
     return (
         Experiment(
             3,
@@ -578,7 +578,12 @@ def experiments(title: str) -> tuple[Experiment, ...]:
             "vLLM 0.24.0",
             Variable.USERS,
             tuple(
-                Point(n, decode_tps=38 / (1 + int(n) / 24), total_tps=36 * int(n) ** 0.85)
+                Point(
+                    n,
+                    decode_tps=38 / (1 + int(n) / 24),
+                    total_tps=36 * int(n) ** 0.85,
+                    first_token_s=0.21 + 0.018 * int(n),
+                )
                 for n in users
             ),
         ),
@@ -589,7 +594,13 @@ def experiments(title: str) -> tuple[Experiment, ...]:
             "llama.cpp b11549",
             Variable.USERS,
             tuple(
-                Point(n, decode_tps=19 / int(n) ** 0.7, total_tps=18 * int(n) ** 0.3) for n in users
+                Point(
+                    n,
+                    decode_tps=19 / int(n) ** 0.7,
+                    total_tps=18 * int(n) ** 0.3,
+                    first_token_s=1.9 * int(n) ** 0.9,
+                )
+                for n in users
             ),
         ),
         Experiment(

@@ -222,15 +222,22 @@ TEXTS: dict[str, Text] = {
         "改变其中一项：threads、ubatch、cache、experts、layers、context",
     ),
     "cli.bench.users": Text(
-        "so many users at once (default: 1,2,4,8)", "同时使用的用户数（默认：1,2,4,8）"
+        "so many users at once (default: 1,2,4,8,16,32)", "同时使用的用户数（默认：1,2,4,8,16,32）"
     ),
+    "cli.bench.compare": Text(
+        "put the newest stored measurement of users at once with another engine beside it; ENGINE"
+        " is a part of its name (vllm, llama.cpp)",
+        "并列显示之前用其他引擎测得的多用户数据（取最新一次）；ENGINE 为引擎名称的一部分"
+        "（vllm、llama.cpp）",
+    ),
+    "cli.bench.another_engine": Text("another engine", "其他引擎"),
+    "cli.bench.columns": Text("Users|Together|Per user|First token", "用户数|合计|每用户|首字延迟"),
     "cli.bench.head": Text(
         "{model}: prompts of about 512 tokens, answers of 64",
         "{model}：提示词约 512 个词元，回答 64 个词元",
     ),
     "cli.bench.prefill": Text("prefill {value} tok/s", "预填充 {value} 词元/秒"),
     "cli.bench.decode": Text("decode {value} tok/s", "生成 {value} 词元/秒"),
-    "cli.bench.total": Text("together {value} tok/s", "合计 {value} 词元/秒"),
     "cli.bench.first": Text("first token {value} s", "首字延迟 {value} 秒"),
     "cli.bench.load": Text("load {value} s", "加载 {value} 秒"),
     "cli.leftover_ended": Text(

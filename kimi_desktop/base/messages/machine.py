@@ -43,6 +43,14 @@ TEXTS: dict[str, Text] = {
     "machine.experiment_running.next": Text(
         "Wait for its end, or cancel it.", "请等待其结束，或将其取消。"
     ),
+    "machine.no_earlier_bench": Text(
+        "No users at once were measured before with {engine}.",
+        "还没有用{engine}测过多用户同时使用。",
+    ),
+    "machine.no_earlier_bench.next": Text(
+        "Measure that engine first: kimi-desktop bench MODEL, or Monitor, Experiments.",
+        "请先测量该引擎：kimi-desktop bench MODEL，或“监控”中的“实验”。",
+    ),
     # a saved description
     "machine.file_unreadable": Text(
         "The machine file {path} cannot be read: {detail}.",

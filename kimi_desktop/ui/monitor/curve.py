@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from kimi_desktop.ui.monitor.drawing import pen_of
 from kimi_desktop.ui.monitor.lettering import PLAIN, STRONG, draw_line, width_of
-from kimi_desktop.ui.monitor.scale import Quantity, scale_for
+from kimi_desktop.ui.monitor.scale import LogScale, Quantity, Scale, log_scale_for, scale_for
 from kimi_desktop.ui.monitor.strokes import Stroke, dashed
 from kimi_desktop.ui.theme import color, tokens
 from kimi_desktop.ui.tokens import SMALL_LINE_PX
@@ -44,14 +44,32 @@ class CurvePlot(QWidget):
         super().__init__(parent)
         self._labels: tuple[str, ...] = ()
         self._series: tuple[Series, ...] = ()
+        self._scale: Scale | LogScale = scale_for(Quantity.TOKENS, 0.0, intervals=4)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(HEIGHT)
 
-    def show_series(self, labels: Sequence[str], series: Sequence[Series]) -> None:
-        """Other values and lines; each line has a figure (or None) per label."""
+    def show_series(
+        self,
+        labels: Sequence[str],
+        series: Sequence[Series],
+        quantity: Quantity = Quantity.TOKENS,
+    ) -> None:
+        """Other values and lines; each line has a figure (or None) per label.
+
+        Lines that are far apart get a logarithmic axis, and the key says so.
+        """
         self._labels, self._series = tuple(labels), tuple(series)
-        self.setAccessibleName(self.text())
+        lines = [[value for value in line.values if value is not None] for line in series]
+        highest = max((value for line in lines for value in line), default=0.0)
+        self._scale = log_scale_for(quantity, lines) or scale_for(quantity, highest, intervals=4)
+        axis = [self.tr("logarithmic axis")] if self.is_logarithmic else []
+        self.setAccessibleName("; ".join([self.text(), *axis]))
         self.update()
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Equal distances are equal ratios."""
+        return isinstance(self._scale, LogScale)
 
     def text(self) -> str:
         """All of it in words, for screen readers."""
@@ -77,13 +95,12 @@ class CurvePlot(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Key, axis, lines."""
         del event
-        known = [v for line in self._series for v in line.values if v is not None]
-        scale = scale_for(Quantity.TOKENS, max(known, default=0.0), intervals=4)
+        scale = self._scale
         painter = painter_on(self)
         plot = QRectF(LEFT, TOP, self.width() - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
         t = tokens()
         for value, text in scale.ticks():
-            y = plot.bottom() - value / scale.top * plot.height()
+            y = plot.bottom() - scale.share(value) * plot.height()
             painter.fillRect(QRectF(plot.left(), round(y), plot.width(), 1), color(t.line))
             painter.setPen(color(t.muted))
             place = QRectF(0, y - SMALL_LINE_PX / 2, LEFT - 8, SMALL_LINE_PX)
@@ -100,7 +117,7 @@ class CurvePlot(QWidget):
             draw_line(painter, label, place, PLAIN)
         self._key(painter)
         for line in self._series:
-            self._line(painter, line, plot, scale.top)
+            self._line(painter, line, plot)
         painter.end()
 
     def _key(self, painter: QPainter) -> None:
@@ -114,12 +131,17 @@ class CurvePlot(QWidget):
             painter.setPen(color(tokens().text))
             draw_line(painter, line.name, QRectF(x, 0, width, SMALL_LINE_PX), STRONG)
             x += width + 3 * KEY_GAP
+        if self.is_logarithmic:
+            words = self.tr("logarithmic axis")
+            painter.setPen(color(tokens().muted))
+            place = QRectF(x, 0, max(self.width() - RIGHT - x, 0), SMALL_LINE_PX)
+            draw_line(painter, words, place, PLAIN)
 
-    def _line(self, painter: QPainter, line: Series, plot: QRectF, top: float) -> None:
+    def _line(self, painter: QPainter, line: Series, plot: QRectF) -> None:
         points = [
             None
             if value is None
-            else (self.place_of(place), plot.bottom() - value / top * plot.height())
+            else (self.place_of(place), plot.bottom() - self._scale.share(value) * plot.height())
             for place, value in enumerate(line.values)
         ]
         painter.setPen(pen_of(line.stroke))

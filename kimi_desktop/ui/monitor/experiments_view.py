@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import KimiError
 from kimi_desktop.base.events import Event
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.operation import Cancelled, Operation
-from kimi_desktop.base.units import format_duration, format_tokens_per_s
 from kimi_desktop.monitor.experiment_types import (
     Experiment,
     ExperimentProgressed,
@@ -21,17 +20,19 @@ from kimi_desktop.monitor.experiment_types import (
     Point,
     Variable,
 )
+from kimi_desktop.monitor.users import other_engine, users_rows
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.dates import day_text, time_text
 from kimi_desktop.ui.engine_words import loaded_model
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.monitor.curve import CurvePlot, Series
-from kimi_desktop.ui.monitor.run_words import NONE
+from kimi_desktop.ui.monitor.figures_table import FiguresTable
+from kimi_desktop.ui.monitor.scale import Quantity
 from kimi_desktop.ui.monitor.strokes import DASH, SOLID, Stroke
 from kimi_desktop.ui.widgets.button import Button, ButtonKind
 from kimi_desktop.ui.widgets.card import Card, Heading, ScrollPage
 from kimi_desktop.ui.widgets.field import Field, LabeledField, Select
-from kimi_desktop.ui.widgets.label import MEDIUM, REGULAR, Label, TextSize
+from kimi_desktop.ui.widgets.label import Label, TextSize
 
 MARGIN = 24
 NOTHING = -1
@@ -44,6 +45,8 @@ class ExperimentsView(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._kept: tuple[Experiment, ...] = ()
+        self._chosen_beside: int | None = None
+        """What the user put beside; None: the newest of another engine, for users at once."""
         self._shown: Experiment | None = None
         self._running: Operation[Experiment] | None = None
         self._now = ""
@@ -59,7 +62,8 @@ class ExperimentsView(QWidget):
         self._heading = Heading()
         self.speed = CurvePlot()
         self.prefill = CurvePlot()
-        self._grid = QGridLayout()
+        self.first_token = CurvePlot()
+        self.figures = FiguresTable()
         self._result = Card()
         self._lay_out()
         for variable in Variable:
@@ -68,7 +72,7 @@ class ExperimentsView(QWidget):
         self.start_button.clicked.connect(self._start)
         self.cancel_button.clicked.connect(self._cancel)
         self.which.activated.connect(lambda _: self._choose())
-        self.beside.activated.connect(lambda _: self._draw())
+        self.beside.activated.connect(lambda _: self._on_beside())
         bridge.happened.connect(self._on_event)
         self.retranslate()
         self._suggest()
@@ -95,13 +99,11 @@ class ExperimentsView(QWidget):
         head.addWidget(self.which)
         head.addWidget(self._beside_label)
         head.addWidget(self.beside)
-        self._grid.setHorizontalSpacing(24)
-        self._grid.setVerticalSpacing(4)
-        self._grid.setColumnStretch(6, 1)
         self._result.body.addLayout(head)
         self._result.body.addWidget(self.speed)
         self._result.body.addWidget(self.prefill)
-        self._result.body.addLayout(self._grid)
+        self._result.body.addWidget(self.first_token)
+        self._result.body.addWidget(self.figures)
         page = ScrollPage()
         inside = page.widget()
         if inside is not None:  # the page around it has margins of its own
@@ -265,7 +267,6 @@ class ExperimentsView(QWidget):
     def _list(self) -> None:
         """All, and those of the same variable to compare with."""
         shown = self._shown
-        beside = self.beside.currentData()
         self.which.clear()
         self.beside.clear()
         self.beside.addItem(self.tr("nothing"), NOTHING)
@@ -275,11 +276,22 @@ class ExperimentsView(QWidget):
                 self.beside.addItem(self._title(one), one.id)
         if shown is not None:
             self.which.choose(shown.id)
-        self.beside.choose(beside if beside is not None else NOTHING)
+        self.beside.choose(self._chosen_beside or self._suggested_beside())
         several = self.beside.count() > 1
         self.beside.setVisible(several)
         self._beside_label.setVisible(several)
         self.which.setVisible(bool(self._kept))
+
+    def _suggested_beside(self) -> int:
+        shown = self._shown
+        if shown is None or shown.variable is not Variable.USERS:
+            return NOTHING
+        other = other_engine(shown, self._kept)
+        return other.id if other is not None else NOTHING
+
+    def _on_beside(self) -> None:
+        self._chosen_beside = self.beside.currentData()
+        self._draw()
 
     def _title(self, one: Experiment) -> str:
         when = f"{day_text(one.at)} {time_text(one.at)}"
@@ -288,6 +300,7 @@ class ExperimentsView(QWidget):
     def _choose(self) -> None:
         number = self.which.currentData()
         self._shown = next((one for one in self._kept if one.id == number), self._shown)
+        self._chosen_beside = None
         self._list()
         self._draw()
 
@@ -302,70 +315,49 @@ class ExperimentsView(QWidget):
             return
         self._heading.setText(f"{shown.title} · {self._word(shown.variable)}")
         each = [shown] if other is None else [shown, other]
-        labels = tuple(dict.fromkeys(point.value for one in each for point in one.points))
         by_users = shown.variable is Variable.USERS
+        for plot in (self.prefill, self.first_token):
+            plot.setVisible((plot is self.first_token) == by_users)
+        if by_users:
+            self._draw_users(each)
+        else:
+            self._draw_values(each)
+
+    def _names(self, each: Sequence[Experiment]) -> list[str]:
+        """What tells two of them apart, behind the name of a line."""
+        return [f" ({one.engine or one.title})" if len(each) > 1 else "" for one in each]
+
+    def _draw_values(self, each: Sequence[Experiment]) -> None:
+        labels = tuple(dict.fromkeys(point.value for one in each for point in one.points))
         speed, prefill = [], []
-        for one, pattern in zip(each, (SOLID, DASH), strict=False):
-            name = "" if other is None else f" ({one.engine or one.title})"
+        for one, name, pattern in zip(each, self._names(each), (SOLID, DASH), strict=False):
             points = {point.value: point for point in one.points}
             row = [points.get(label, Point(label)) for label in labels]
-            if by_users:
-                together = tuple(point.total_tps for point in row)
-                speed.append(
-                    Series(self.tr("Together, tok/s") + name, together, Stroke("weights", pattern))
-                )
-            word = self.tr("Per user, tok/s") if by_users else self.tr("Decode, tok/s")
             decode = tuple(point.decode_tps for point in row)
-            speed.append(Series(word + name, decode, Stroke("kv", pattern)))
             read = tuple(point.prefill_tps for point in row)
-            prefill.append(
-                Series(self.tr("Prefill, tok/s") + name, read, Stroke("compute", pattern))
-            )
+            speed.append(Series(self.tr("Decode, tok/s") + name, decode, Stroke("kv", pattern)))
+            stroke = Stroke("compute", pattern)
+            prefill.append(Series(self.tr("Prefill, tok/s") + name, read, stroke))
         self.speed.show_series(labels, speed)
         self.prefill.show_series(labels, prefill)
-        self.prefill.setVisible(not by_users)
-        self._fill_table(shown)
+        self.figures.show_points(self._word(each[0].variable), each[0].points)
 
-    def _fill_table(self, shown: Experiment) -> None:
-        while (item := self._grid.takeAt(0)) is not None:
-            if (cell := item.widget()) is not None:
-                cell.hide()
-                cell.deleteLater()
-        head = (
-            self._word(shown.variable),
-            self.tr("Prefill"),
-            self.tr("Decode"),
-            self.tr("Together"),
-            self.tr("First token"),
-            self.tr("Load"),
-        )
-        for line, texts in enumerate((head, *(self._texts(point) for point in shown.points))):
-            for column, text in enumerate(texts):
-                cell = Label(
-                    text,
-                    size=TextSize.SMALL,
-                    tone="muted" if line == 0 else "text",
-                    weight=MEDIUM if column == 0 and line else REGULAR,
-                )
-                cell.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-                if len(texts) == 2 and column == 1:
-                    cell.set_tone("bad")
-                    self._grid.addWidget(cell, line, column, 1, 6)
-                else:
-                    self._grid.addWidget(cell, line, column)
-
-    def _texts(self, point: Point) -> tuple[str, ...]:
-        if point.error is not None:
-            return point.value, describe_error(point.error, language())[0]
-        spoken = language()
-        return (
-            point.value,
-            *(
-                NONE if rate is None else format_tokens_per_s(rate, spoken)
-                for rate in (point.prefill_tps, point.decode_tps, point.total_tps)
-            ),
-            *(
-                NONE if took is None else format_duration(took, spoken)
-                for took in (point.first_token_s, point.load_s)
-            ),
-        )
+    def _draw_users(self, each: Sequence[Experiment]) -> None:
+        rows = users_rows(each)
+        labels = [count for count, _ in rows]
+        speed, first = [], []
+        for place, (name, pattern) in enumerate(
+            zip(self._names(each), (SOLID, DASH), strict=False)
+        ):
+            column = [points[place] or Point("") for _, points in rows]
+            for word, tone, found in (
+                (self.tr("Together, tok/s"), "weights", [one.total_tps for one in column]),
+                (self.tr("Per user, tok/s"), "kv", [one.decode_tps for one in column]),
+            ):
+                speed.append(Series(word + name, tuple(found), Stroke(tone, pattern)))
+            seconds = tuple(one.first_token_s for one in column)
+            word = self.tr("First token (median), s")
+            first.append(Series(word + name, seconds, Stroke("compute", pattern)))
+        self.speed.show_series(labels, speed)
+        self.first_token.show_series(labels, first, Quantity.SECONDS)
+        self.figures.show_users(self._word(Variable.USERS), each, rows)

@@ -8,6 +8,7 @@ power of two, because memory comes in such sizes (24, 48, 80, 96 GiB).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -28,6 +29,7 @@ class Quantity(Enum):
     PERCENT = "percent"
     POWER = "watts"
     CORES = "cores"
+    SECONDS = "seconds"
 
 
 SMALLEST_TOP = {
@@ -37,6 +39,7 @@ SMALLEST_TOP = {
     Quantity.PERCENT: 100.0,
     Quantity.POWER: 100.0,
     Quantity.CORES: 1.0,
+    Quantity.SECONDS: 1.0,
 }
 """An axis never shows less: noise around zero must not fill the graph."""
 
@@ -72,6 +75,10 @@ class Scale:
             found.append((value, text))
         return tuple(found)
 
+    def share(self, value: float) -> float:
+        """Where a value stands: 0 at the bottom, 1 at the top."""
+        return value / self.top
+
     def number(self, value: float) -> str:
         """A reading in the axis' unit, as exact as people need it."""
         shown = value / self.unit_size
@@ -102,6 +109,67 @@ def scale_for(
     return Scale(quantity, step * unit_size, intervals, unit, unit_size)
 
 
+FAR_APART = 8.0
+"""A line that nowhere reaches this part of another one lies flat on an even axis."""
+MOST_LOG_TICKS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class LogScale:
+    """An axis on which equal distances are equal ratios, from ``bottom`` to ``top``."""
+
+    bottom: float
+    top: float
+    unit: str = ""
+
+    def share(self, value: float) -> float:
+        """Where a value stands: 0 at the bottom, 1 at the top."""
+        height = math.log(max(value, self.bottom) / self.bottom)
+        return height / math.log(self.top / self.bottom)
+
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """1, 2 and 5 times the powers of ten; of many powers these alone."""
+        powers = range(round(math.log10(self.bottom)) - 1, math.ceil(math.log10(self.top)) + 1)
+        found: list[float] = []
+        for factors in ((1, 2, 5), (1, 3), (1,)):
+            found = [factor * 10.0**power for power in powers for factor in factors]
+            found = [one for one in found if self.bottom * 0.999 <= one <= self.top * 1.001]
+            if len(found) <= MOST_LOG_TICKS:
+                break
+        last = found[-1]
+        return tuple(
+            (one, f"{one:,g}" + (f" {self.unit}" if self.unit and one == last else ""))
+            for one in found
+        )
+
+
+def log_scale_for(quantity: Quantity, lines: Iterable[Sequence[float]]) -> LogScale | None:
+    """The axis for lines that are far apart; None where an even one shows all of them.
+
+    Args:
+        quantity: what is measured.
+        lines: the readings of each line, above 0.
+    """
+    known = [[value for value in line if value > 0] for line in lines]
+    known = [line for line in known if line]
+    highest = [max(line) for line in known]
+    if not highest or max(highest) < FAR_APART * min(highest):
+        return None
+    least = min(value for line in known for value in line)
+    unit, _ = _unit(quantity, max(highest))
+    return LogScale(_round_down(least), _round_up(max(highest)), unit)
+
+
+def _round_down(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(factor * power for factor in (1, 2, 5) if factor * power <= value * (1 + 1e-9))
+
+
+def _round_up(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return min(factor * power for factor in (1, 2, 5, 10) if factor * power >= value * (1 - 1e-9))
+
+
 def nice_step(least: float, *, binary: bool = False) -> float:
     """The smallest round number that is not less than ``least`` (> 0)."""
     base = 2.0 if binary else 10.0
@@ -122,7 +190,8 @@ def _unit(quantity: Quantity, top: float) -> tuple[str, float]:
         return ("GiB", GIB) if top >= GIB else ("MiB", MIB)
     if quantity is Quantity.RATE:
         return ("GB/s", GB) if top >= GB else ("MB/s", MB)
-    return {Quantity.PERCENT: "%", Quantity.POWER: "W"}.get(quantity, ""), 1.0
+    units = {Quantity.PERCENT: "%", Quantity.POWER: "W", Quantity.SECONDS: "s"}
+    return units.get(quantity, ""), 1.0
 
 
 def _digits(number: float) -> int:

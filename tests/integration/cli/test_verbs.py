@@ -193,13 +193,27 @@ def test_bench_value_by_value_and_users(profile: AppPaths) -> None:
     points = [json.loads(line) for line in done.stdout.splitlines()]
     assert [point["label"] for point in points] == ["threads=1", "threads=2"]
     assert all(point["decode_tps"] > 0 and point["load_s"] > 0 for point in points)
-    done = run(profile, "bench", "tiny", "--users", "1,3", "--lang", "zh_CN")
+    nothing = run(profile, "bench", "tiny", "--users", "1", "--compare")
+    assert nothing.returncode == 1
+    assert "with another engine" in nothing.stderr
+    with closing(RunStore(profile.runs_file, is_owner=False)) as store:
+        store.add_experiment(data.experiments("Tiny Kimi")[0])
+    done = run(profile, "bench", "tiny", "--users", "1,3", "--compare", "--lang", "zh_CN")
     assert done.returncode == 0
-    assert "users=3" in done.stdout
-    assert "合计" in done.stdout
+    _, engines, head, *rows = done.stdout.splitlines()
+    assert engines.split()[::2] == ["llama.cpp", "vLLM"]
+    assert head.split() == ["用户数", *["合计", "每用户", "首字延迟"] * 2]
+    assert [row.split()[0] for row in rows] == ["1", "2", "3", "4", "8", "16", "32"]
+    assert rows[0].count("词元/秒") == 4
+    assert rows[1].split()[1:4] == ["–", "–", "–"]
+    done = run(profile, "bench", "tiny", "--users", "2", "--compare", "vllm", "--json")
+    (point,) = (json.loads(line) for line in done.stdout.splitlines())
+    assert point["engine"].startswith("llama.cpp")
+    assert (point["beside"]["engine"], point["beside"]["value"]) == ("vLLM 0.24.0", "2")
+    assert point["first_token_s"] > 0
     with closing(sqlite3.connect(profile.runs_file)) as book:
         rows = book.execute("SELECT outcome, settings FROM runs").fetchall()
-    assert [outcome for outcome, _ in rows] == ["stopped"] * 3
+    assert [outcome for outcome, _ in rows] == ["stopped"] * 4
     assert json.loads(rows[0][1])["n_threads"] == 1
 
 

@@ -74,21 +74,51 @@ def test_nothing_typed_starts_nothing(view, services):
     assert services.desk.called("experiments.run") == 0
 
 
-def test_two_engines_side_by_side(view):
+def test_two_engines_stand_side_by_side_by_themselves(view):
     assert view.which.currentData() == 3
     assert [view.beside.itemData(place) for place in range(view.beside.count())] == [-1, 2]
-    view.beside.setCurrentIndex(1)
-    view.beside.activated.emit(1)
+    assert view.beside.currentData() == 2  # the newest of another engine
     said = view.speed.text()
     assert "Together, tok/s (vLLM 0.24.0)" in said
     assert "Together, tok/s (llama.cpp b11549)" in said
     assert not view.prefill.isVisible()
 
 
+def test_first_tokens_are_drawn_and_far_apart_lines_get_an_axis_for_them(view):
+    assert view.first_token.isVisible()
+    assert "First token (median), s (llama.cpp b11549): 1 1.9" in view.first_token.text()
+    assert view.first_token.is_logarithmic
+    assert view.speed.is_logarithmic
+    assert "logarithmic axis" in view.speed.accessibleName()
+
+
+def test_one_table_holds_all_engines(view):
+    engines, head, first, *_, last = view.figures.texts()
+    assert engines == ["vLLM 0.24.0", "llama.cpp b11549"]
+    assert head == ["Users at once", *["Together", "Per user", "First token"] * 2]
+    assert first == ["1", "36.0 tok/s", "36.5 tok/s", "0.23 s", "18.0 tok/s", "19.0 tok/s", "1.9 s"]
+    assert last[0] == "32"
+    view.beside.choose(-1)
+    view.beside.activated.emit(0)
+    assert view.figures.texts()[0] == ["vLLM 0.24.0"]
+    assert "(vLLM" not in view.speed.text()
+
+
+def test_what_was_put_beside_stays(qtbot, view, services):
+    view.beside.choose(-1)
+    view.beside.activated.emit(0)
+    view.hide()
+    view.show()
+    assert view.beside.currentData() == -1
+
+
 def test_a_value_that_failed_says_why(view):
     view.which.choose(1)
     view.which.activated.emit(view.which.currentIndex())
     assert view.prefill.isVisible()
+    assert not view.first_token.isVisible()
+    assert not view.speed.is_logarithmic
+    assert view.figures.texts()[1] == ["8", "120 tok/s", "11.2 tok/s", "4.2 s", "3 min 25 s"]
     assert any("exit code 1" in label.text() for label in view.findChildren(QLabel))
 
 

@@ -10,6 +10,7 @@ from kimi_desktop.ui.monitor.scale import (
     DECIMAL_STEPS,
     SMALLEST_TOP,
     Quantity,
+    log_scale_for,
     nice_step,
     scale_for,
 )
@@ -118,3 +119,31 @@ def test_a_limit_that_is_passed_or_unknown_hides_nothing():
 def test_readings_are_as_exact_as_people_need(quantity, value, expected):
     largest = {Quantity.RATE: 6.4e9, Quantity.MEMORY: 90 * GIB}.get(quantity, 600)
     assert scale_for(quantity, largest).number(value) == expected
+
+
+def test_lines_that_are_near_each_other_have_an_even_axis():
+    assert log_scale_for(Quantity.TOKENS, [[10, 20], [3, 4]]) is None
+    assert log_scale_for(Quantity.TOKENS, [[10, 20]]) is None
+    assert log_scale_for(Quantity.TOKENS, [[], [0.0]]) is None
+
+
+def test_lines_that_are_far_apart_have_a_logarithmic_one():
+    scale = log_scale_for(Quantity.SECONDS, [[0.23, 0.8], [1.9, 43], [0.0]])
+    assert scale is not None
+    assert (scale.bottom, scale.top) == (0.2, 50)
+    assert texts(scale) == ["0.3", "1", "3", "10", "30 s"]
+    assert [round(scale.share(value), 2) for value in (0.0, 0.2, 50.0)] == [0, 0, 1]
+    middle = (scale.bottom * scale.top) ** 0.5
+    assert scale.share(middle) == pytest.approx(0.5)
+
+
+@given(st.lists(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=6), min_size=2, max_size=4))
+def test_every_reading_lies_on_a_logarithmic_axis(lines):
+    scale = log_scale_for(Quantity.TOKENS, lines)
+    assume(scale is not None)
+    for line in lines:
+        for value in line:
+            assert -1e-9 <= scale.share(value) <= 1 + 1e-9
+    ticks = scale.ticks()
+    assert ticks
+    assert all(-1e-9 <= scale.share(value) <= 1 + 1e-9 for value, _ in ticks)
