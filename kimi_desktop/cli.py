@@ -265,6 +265,7 @@ def _chat(options: argparse.Namespace, paths: AppPaths, language: Language) -> i
         endpoint=options.endpoint,
         prompt=options.prompt,
         trusts_code=options.trust_remote_code,
+        shut_in=options.sandbox,
         json_output=options.json,
     )
 
@@ -307,6 +308,7 @@ def _serve(options: argparse.Namespace, paths: AppPaths, language: Language) -> 
         context=options.ctx,
         endpoint=options.endpoint,
         trusts_code=options.trust_remote_code,
+        shut_in=options.sandbox,
     )
     return serve(paths, language, wanted=options.model, options=wishes, json_output=options.json)
 

@@ -83,6 +83,7 @@ def command_line(language: Language, runs: Mapping[str, Run]) -> argparse.Argume
     chat.add_argument("--endpoint", metavar="NAME", help=say("at_endpoint"))
     chat.add_argument("--prompt", metavar="TEXT", help=say("chat.prompt"))
     chat.add_argument("--trust-remote-code", action="store_true", help=say("trust_code"))
+    chat.add_argument("--sandbox", action="store_true", help=say("sandbox"))
     _add_runs(verb, say)
     _add_serving(verb, say)
     _add_machines(verb, say)
@@ -102,6 +103,7 @@ def _add_serving(verb: Callable[[str], argparse.ArgumentParser], say: Callable[[
     )
     serve.add_argument("--ctx", type=int, metavar="N", help=say("plan.ctx"))
     serve.add_argument("--trust-remote-code", action="store_true", help=say("trust_code"))
+    serve.add_argument("--sandbox", action="store_true", help=say("sandbox"))
     serve.add_argument("--unit", action="store_true", help=say("serve.unit"))
     clients = verb("clients")
     clients.add_argument(

@@ -53,6 +53,8 @@ class ServeOptions:
     """A server that somebody else runs, instead of an engine."""
     trusts_code: bool = False
     """The model's own Python files may run, as they are now."""
+    shut_in: bool = False
+    """In a sandbox."""
 
 
 def serve(
@@ -167,6 +169,7 @@ def _settings_to_serve(
             language,
             context=options.context,
             trusts_code=options.trusts_code,
+            shut_in=options.shut_in,
         )
     wishes = core.plans.choices(model).wishes
     wishes = dataclasses.replace(
@@ -219,6 +222,8 @@ def write_serve_unit(options: argparse.Namespace, address: str, language: Langua
         ("--lan", address or None),
     ):
         words += [flag, str(value)] if value is not None else []
+    if options.sandbox:
+        words.append("--sandbox")
     if options.tls is not None:
         words.append("--tls" if options.tls else "--no-tls")
     written = write_unit(words, _own_environment())

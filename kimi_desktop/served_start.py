@@ -19,6 +19,7 @@ def settings_to_start(
     *,
     context: int | None = None,
     trusts_code: bool = False,
+    shut_in: bool = False,
 ) -> LoadSettings:
     """The engine's settings for the model, and for a Hugging Face folder what was typed.
 
@@ -28,6 +29,7 @@ def settings_to_start(
         language: of the line that names each file of the model's own.
         context: of the longest sequence of a folder; None = as chosen.
         trusts_code: its own Python files may run, just as they are now.
+        shut_in: they run in a sandbox; False = as chosen.
 
     Raises:
         ModelError: a file of them cannot be read.
@@ -44,4 +46,6 @@ def settings_to_start(
             text = message("cli.code_allowed", language, sha256=file.sha256, file=file.name)
             sys.stderr.write(printable(text) + "\n")
         special = dataclasses.replace(special, trusted_code=code.digest)
+    if shut_in:
+        special = dataclasses.replace(special, sandbox=True)
     return dataclasses.replace(chosen, server=special)

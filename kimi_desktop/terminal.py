@@ -97,6 +97,7 @@ def chat(
     endpoint: str | None,
     prompt: str | None,
     trusts_code: bool,
+    shut_in: bool,
     json_output: bool,
 ) -> int:
     """Start the model and converse, or answer ``prompt`` and leave. Returns the exit code.
@@ -112,7 +113,9 @@ def chat(
             if model.is_starter and not json_output:
                 sys.stderr.write(message("cli.demo", language) + "\n")
             chosen = core.engine.settings_for(model)
-            settings = settings_to_start(chosen, model, language, trusts_code=trusts_code)
+            settings = settings_to_start(
+                chosen, model, language, trusts_code=trusts_code, shut_in=shut_in
+            )
             title, start = model.title, partial(core.engine.start, settings)
         talk = TerminalChat(core.chats, core.engine, core.bus, language, json_output=json_output)
         try:

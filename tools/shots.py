@@ -475,6 +475,7 @@ def shoot_served(studio: Studio, look: Look) -> None:
         "served-plan-1920x1080",
         "served-none",
         "served-nodes",
+        "served-code",
     ):
         if not studio.wants(name):
             continue
@@ -494,6 +495,8 @@ def shoot_served(studio: Studio, look: Look) -> None:
         )
         services.models.set_models(*services.models.models, model)
         services.servers.shape = hf_shapes.kimi_k25
+        if name == "served-code":
+            services.servers.code = scripted_data.OWN_CODE
         if name == "served-none":
             services.engine.vllm = None
         else:

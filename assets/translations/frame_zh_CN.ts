@@ -15,6 +15,10 @@
         <source>The model&apos;s own Python files, with their SHA-256:</source>
         <translation>模型自带的 Python 文件及其 SHA-256：</translation>
     </message>
+    <message>
+        <source>In a sandbox: without network, files read-only</source>
+        <translation>在沙盒中运行：无网络，文件只读</translation>
+    </message>
 </context>
 <context>
     <name>CommandPalette</name>

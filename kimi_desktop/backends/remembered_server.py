@@ -37,6 +37,8 @@ def server_entry_of(settings: VllmSettings) -> dict[str, int | str]:
         entry["cache"] = wishes.cache.value
     if wishes.split is not None:
         entry["split"] = json.dumps(dataclasses.asdict(wishes.split))
+    if settings.sandbox:
+        entry["sandbox"] = 1
     if settings.cpu_cache_gib:
         entry["cpu_cache_gib"] = settings.cpu_cache_gib
     for name in TEXTS:
@@ -64,13 +66,14 @@ def server_settings_of(entry: Entry) -> VllmSettings:
         wishes["cache"] = CacheFormat(str(entry.get("cache")))
     with contextlib.suppress(ValueError, TypeError):
         wishes["split"] = _split(json.loads(str(entry.get("split"))))
-    texts: dict[str, Any] = {
+    special: dict[str, Any] = {
         name: str(entry[name]) for name in TEXTS if isinstance(entry.get(name), str)
     }
+    special["sandbox"] = entry.get("sandbox") == 1
     kept = entry.get("cpu_cache_gib")
     if type(kept) is int and kept > 0:
-        texts["cpu_cache_gib"] = kept
-    return VllmSettings(wishes=ServerWishes(**wishes), **texts)
+        special["cpu_cache_gib"] = kept
+    return VllmSettings(wishes=ServerWishes(**wishes), **special)
 
 
 def _split(values: object) -> Split:

@@ -33,6 +33,7 @@ from kimi_desktop.backends.load_progress import STATE_PREFIX, arrived_bytes, mod
 from kimi_desktop.backends.oom import oom_kills
 from kimi_desktop.backends.ports import free_port, owns_port
 from kimi_desktop.backends.probe import WHEEL
+from kimi_desktop.backends.sandbox import sandboxed
 from kimi_desktop.backends.surroundings import Before, Subject, own_kernel_lines, surroundings
 from kimi_desktop.backends.types import Endpoint, EngineFacts, EngineKind, LoadSettings, LoadStep
 from kimi_desktop.base.errors import BackendError, ErrorCode
@@ -167,6 +168,11 @@ class EngineRun:
             await self._io.in_pool(model_bytes, settings.model_path),
             lambda: arrived_bytes(self.pid) if self.pid else None,
         )
+        if settings.server is not None and settings.server.sandbox:
+            if socket is None:  # a port of its network would not be ours
+                raise BackendError(ErrorCode.ENGINE_NO_SANDBOX)
+            home = self._paths.sandbox_folder
+            argv = await self._io.in_pool(sandboxed, argv, folder, home)
         place = RunPlace(folder, self._key, self._order.gpus)
         self._process = await launch(
             self._io,

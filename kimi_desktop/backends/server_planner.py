@@ -16,6 +16,7 @@ from kimi_desktop.backends.model_code import ModelCode, code_of
 from kimi_desktop.backends.nodes.checks import check_here, check_nodes
 from kimi_desktop.backends.nodes.offer import NodesOffer, NodesWish, offer_nodes
 from kimi_desktop.backends.nodes.types import NodeFacts, typed_nodes
+from kimi_desktop.backends.sandbox import find_sandbox
 from kimi_desktop.backends.server_facts import BuildFacts, facts_of, lacking
 from kimi_desktop.backends.server_needs import asked_flags, needed_beside, parsers_of
 from kimi_desktop.backends.types import (
@@ -84,6 +85,8 @@ class ServerOffer:
     reasoning_parser: str = ""
     flags: tuple[str, ...] = ()
     """That the model asks for besides, with their values."""
+    has_sandbox: bool = False
+    """Its own code could run shut in on this system."""
 
 
 def nodes_of(
@@ -253,6 +256,7 @@ class ServerPlanner:
             tool_parser=tool,
             reasoning_parser=reasoning,
             flags=flags,
+            has_sandbox=bool(find_sandbox()),
         )
 
     def _settle(

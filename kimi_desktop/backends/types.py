@@ -57,6 +57,8 @@ class VllmSettings:
     """Other flags that the catalogue knows the model to need."""
     trusted_code: str = ""
     """Digest of the model's own Python files that the user lets run; "" = none may."""
+    sandbox: bool = False
+    """That code runs shut in (``backends.sandbox``)."""
     cpu_cache_gib: int = 0
     """Of KV cache in RAM, for a build without GPUs; 0 = by the free memory."""
 

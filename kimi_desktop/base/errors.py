@@ -209,6 +209,7 @@ class ErrorCode(StrEnum):
     ENGINE_TOO_OLD = "engine.too_old"
     ENGINE_NO_PLAN = "engine.no_plan"
     ENGINE_NEEDS_CONSENT = "engine.needs_consent"
+    ENGINE_NO_SANDBOX = "engine.no_sandbox"
 
     ENGINE_FLAG_UNKNOWN = "engine.flag_unknown"
     ENGINE_FLAG_FORBIDDEN = "engine.flag_forbidden"

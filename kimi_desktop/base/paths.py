@@ -97,6 +97,11 @@ class AppPaths:
         return self.data / "engines" / "vllm"
 
     @property
+    def sandbox_folder(self) -> Path:
+        """The home of engines that are shut in: their caches and temporary files."""
+        return self.data / "engines" / "sandbox"
+
+    @property
     def default_models_folder(self) -> Path:
         """Where models go until the user chooses another folder."""
         return self.data / "models"

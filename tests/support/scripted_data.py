@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kimi_desktop.backends.model_code import CodeFile, ModelCode
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.base.errors import ErrorCode, KimiError, ModelError
 from kimi_desktop.chat.types import AnswerStats, Finish, Message, Role
@@ -221,6 +223,15 @@ def partial_model(folder: Path) -> LocalModel:
             {"path": str(path), "missing": 3, "total": 8, "which": "6, 7, 8"},
         ),
     )
+
+
+OWN_CODE = ModelCode(
+    tuple(
+        CodeFile(name, hashlib.sha256(name.encode()).hexdigest())
+        for name in ("configuration_kimi_k25.py", "modeling_kimi_k25.py", "tokenization_kimi.py")
+    )
+)
+"""Python files that a checkpoint of Kimi brings along."""
 
 
 def checkpoint_model(folder: Path) -> LocalModel:

@@ -34,6 +34,7 @@ class ScriptedServers:
     def __init__(self, services: ScriptedServices) -> None:
         self._services = services
         self.code = ModelCode()
+        self.has_sandbox = True
         self.error: KimiError | None = None
         self.engine_error: KimiError | None = None
         self.nodes_error: KimiError | None = None
@@ -61,6 +62,7 @@ class ScriptedServers:
             tool_parser="kimi_k2",
             reasoning_parser="kimi_k2",
             flags=("--tool-call-parser", "kimi_k2", "--reasoning-parser", "kimi_k2"),
+            has_sandbox=self.has_sandbox,
         )
         return desk.operation("servers.find", offer, model.id, wishes)
 

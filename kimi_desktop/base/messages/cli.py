@@ -335,6 +335,11 @@ TEXTS: dict[str, Text] = {
         "--trust-remote-code 不会写入单元文件，否则以后改动的文件也会被允许。"
         "请先用它启动一次该模型；对这些文件的许可会保留。",
     ),
+    "cli.sandbox": Text(
+        "shut vLLM or SGLang in: no network, files read-only (bubblewrap, Linux); kept for the"
+        " model",
+        "将 vLLM 或 SGLang 关进沙盒：无网络、文件只读（bubblewrap，Linux）；对该模型保留",
+    ),
     "cli.trust_code": Text(
         "let the model’s own Python files run, as they are now (vLLM, SGLang); asked again when one"
         " changes",

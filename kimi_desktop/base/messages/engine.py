@@ -40,6 +40,14 @@ TEXTS = {
         "请先查看这些文件。如果信任它们，请在“方案”页或用 --trust-remote-code 允许运行；"
         "文件有变动时会再次询问。",
     ),
+    "engine.no_sandbox": Text(
+        "There is no sandbox on this system that the engine could run in.",
+        "此系统没有可供引擎使用的沙盒。",
+    ),
+    "engine.no_sandbox.next": Text(
+        "Install bubblewrap (Linux; it needs user namespaces), or start without the sandbox.",
+        "请安装 bubblewrap（Linux，需要用户命名空间），或不使用沙盒启动。",
+    ),
     "engine.phase.program": Text("Starting Python", "正在启动 Python"),
     "engine.phase.config": Text("Reading the model's config", "正在读取模型配置"),
     "engine.phase.weights": Text("Loading weights", "正在加载权重"),

@@ -198,7 +198,10 @@ class ServerPlanning(QObject):
     def _untouched(self) -> VllmSettings:
         """Nothing chosen but the engine and consent."""
         wishes = ServerWishes(engine=self.wishes.engine)
-        return VllmSettings(wishes=wishes, trusted_code=self.special.trusted_code)
+        special = self.special
+        return VllmSettings(
+            wishes=wishes, trusted_code=special.trusted_code, sandbox=special.sandbox
+        )
 
     def _ask_engine(self) -> None:
         self.facts, self.engine_error = None, None

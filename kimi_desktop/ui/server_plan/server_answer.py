@@ -47,6 +47,7 @@ class ServerAnswer(QWidget):
         self._copied.setInterval(COPIED_MS)
         self._arrange()
         self.consent.allowed.connect(planning.allow)
+        self.consent.shut_in.connect(lambda is_on: planning.put(sandbox=is_on))
         self.copy.clicked.connect(self._on_copy)
         self._copied.timeout.connect(self._show_copy)
         planning.changed.connect(self.show_plan)
@@ -84,7 +85,12 @@ class ServerAnswer(QWidget):
         if plan is not None:
             self.devices.show_devices(plan.forecast.devices)
         if offer is not None:
-            self.consent.show_code(offer.code, is_allowed=planning.allowed)
+            self.consent.show_code(
+                offer.code,
+                is_allowed=planning.allowed,
+                has_sandbox=offer.has_sandbox,
+                is_shut_in=planning.special.sandbox,
+            )
         else:
             self.consent.hide()
         command = planning.command()

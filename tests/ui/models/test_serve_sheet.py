@@ -206,6 +206,22 @@ def test_the_models_code_runs_only_when_allowed(opened, services, asked, qtbot):
     assert started.server.trusted_code == CODE.digest
 
 
+def test_allowed_code_can_be_shut_in(opened, services, asked, qtbot):
+    services.servers.code = CODE
+    sheet = opened()
+    consent = sheet.answer.consent
+    assert not consent.sandbox.isHidden()
+    assert not consent.sandbox.isEnabled()
+    qtbot.mouseClick(consent.allow, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(consent.sandbox, Qt.MouseButton.LeftButton)
+    assert consent.sandbox.isChecked()
+    qtbot.mouseClick(sheet.start_button, Qt.MouseButton.LeftButton)
+    (started,) = asked["start_wanted"]
+    assert started.server.sandbox
+    services.servers.has_sandbox = False
+    assert opened().answer.consent.sandbox.isHidden()
+
+
 def test_a_file_that_changed_while_it_was_looked_at_asks_again(opened, services, qtbot):
     services.servers.code = CODE
     sheet = opened()

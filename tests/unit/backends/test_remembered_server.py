@@ -35,7 +35,7 @@ wishes = st.builds(
 )
 chosen = st.builds(
     VllmSettings, wishes=wishes, served_name=st.text(), reasoning_parser=st.text(),
-    tool_parser=st.text(), trusted_code=st.text(),
+    tool_parser=st.text(), trusted_code=st.text(), sandbox=st.booleans(),
     cpu_cache_gib=st.just(0) | counts,
 )  # fmt: skip
 
