@@ -98,7 +98,7 @@ def surroundings(subject: Subject, before: Before) -> dict[str, Any]:
     if subject.is_alive and subject.pid is not None:
         facts |= process_facts(subject.pid)
     elif subject.port and (holder := port_holder(subject.port)):
-        facts |= {"port_owner": holder, "listening_ports": [subject.port]}
+        facts["port_owner"] = holder
     return {name: value for name, value in facts.items() if value not in ({}, [])}
 
 

@@ -190,8 +190,7 @@ def _unit(quantity: Quantity, top: float) -> tuple[str, float]:
         return ("GiB", GIB) if top >= GIB else ("MiB", MIB)
     if quantity is Quantity.RATE:
         return ("GB/s", GB) if top >= GB else ("MB/s", MB)
-    units = {Quantity.PERCENT: "%", Quantity.POWER: "W", Quantity.SECONDS: "s"}
-    return units.get(quantity, ""), 1.0
+    return {Quantity.PERCENT: "%", Quantity.POWER: "W"}.get(quantity, ""), 1.0
 
 
 def _digits(number: float) -> int:

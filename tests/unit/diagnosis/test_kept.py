@@ -80,6 +80,19 @@ def test_it_is_redacted_and_bounded(model) -> None:
     assert kept.log.endswith(KV)
 
 
+def test_nested_facts_are_redacted_too(model) -> None:
+    around = {
+        "kernel": ["hf_PLANTEDplantedPLANTED killed"],
+        "libraries": {"python": "at /home/planteduser/x"},
+        "last_answers": [{"note": "password=PLANTEDword"}],
+    }
+    reading = read_failure(failed(), model, None, PRICING, around=around)
+    text = failure_text(reading)
+    assert reading.evidence.machine["kernel"] == around["kernel"]
+    for planted in ("PLANTED", "planteduser"):
+        assert planted not in text
+
+
 def test_a_slow_answer_comes_back_with_its_figures() -> None:
     kept = kept_failure(RunFacts(60.0, slowness_text(data.SLOW, "I the log")), 50.0)
     assert kept is not None
