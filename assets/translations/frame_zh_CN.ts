@@ -251,8 +251,16 @@
         <translation>已校验 {amount}</translation>
     </message>
     <message>
-        <source>paused by you, goes on at the same byte</source>
-        <translation>由你暂停，断点续传</translation>
+        <source>not measured</source>
+        <translation>未测速</translation>
+    </message>
+    <message>
+        <source>MB/s, measured at {time}</source>
+        <translation>MB/s，测于 {time}</translation>
+    </message>
+    <message>
+        <source>goes on at the same byte</source>
+        <translation>从断点处继续</translation>
     </message>
     <message>
         <source>one connection</source>
@@ -265,6 +273,18 @@
     <message>
         <source>pieces replaced: {count}</source>
         <translation>已替换分块：{count}</translation>
+    </message>
+    <message>
+        <source>paused by you</source>
+        <translation>由你暂停</translation>
+    </message>
+    <message>
+        <source>paused by you at {time}</source>
+        <translation>由你于 {time} 暂停</translation>
+    </message>
+    <message>
+        <source>paused by itself at {time}</source>
+        <translation>已于 {time} 自动暂停</translation>
     </message>
     <message>
         <source>next try in {time}</source>

@@ -358,6 +358,10 @@
         <translation>来源</translation>
     </message>
     <message>
+        <source>Measure the sources again</source>
+        <translation>重新测速</translation>
+    </message>
+    <message>
         <source>Files and details…</source>
         <translation>文件与详情…</translation>
     </message>
@@ -398,8 +402,16 @@
         <translation>立即重试</translation>
     </message>
     <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
         <source>Retry {size}</source>
         <translation>重试 {size}</translation>
+    </message>
+    <message>
+        <source>Measuring…</source>
+        <translation>正在测速…</translation>
     </message>
     <message>
         <source>Keep what is there</source>
@@ -408,6 +420,13 @@
     <message>
         <source>Pause</source>
         <translation>暂停</translation>
+    </message>
+</context>
+<context>
+    <name>Downloads</name>
+    <message>
+        <source>{state}, {time}</source>
+        <translation>{state}，{time}</translation>
     </message>
 </context>
 <context>

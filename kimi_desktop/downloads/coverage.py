@@ -144,14 +144,17 @@ class Coverage:
             self._add_free(lease.position, lease.end)
 
     def wrote(self, piece: int, count: int) -> bool:
-        """So many bytes of a piece were written; whether they complete it."""
+        """So many bytes of a piece were written; whether it has all of them: ``finish`` it then."""
         self.written_bytes += count
         have = self._partly.pop(piece, 0) + count
         if have < self.piece_length(piece):
             self._partly[piece] = have
             return False
-        self._done[piece] = 1
         return True
+
+    def finish(self, piece: int) -> None:
+        """A piece that has all its bytes is written down: from now on it is done."""
+        self._done[piece] = 1
 
     def lose(self, piece: int) -> None:
         """A finished piece turned out wrong: its bytes are free again."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import replace
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode
@@ -25,6 +26,8 @@ from kimi_desktop.downloads.types import DownloadSpec
 from kimi_desktop.downloads.versions import differs
 
 log = logging.getLogger(__name__)
+
+_RESTING = (DownloadState.PAUSED, DownloadState.READY, DownloadState.FAILED)
 
 
 class JobList:
@@ -120,6 +123,11 @@ class JobList:
 
     async def put(self, job: Job) -> None:
         """Another state of a job, or a new one: kept, and told."""
+        before = self._jobs.get(job.id)
+        if job.state not in _RESTING:
+            job = replace(job, rested_at=None)
+        elif before is None or before.state is not job.state:
+            job = replace(job, rested_at=time.time())
         self._jobs[job.id] = job
         self.tell_all()
         await self.save(job)

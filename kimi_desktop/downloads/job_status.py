@@ -32,21 +32,26 @@ def status_of(job: Job) -> DownloadStatus:
         licence=spec.licence,
         commit=spec.commit,
         added_at=job.added_at,
+        rested_at=job.rested_at,
+        measured=job.measured,
     )
 
 
 def with_progress(job: Job, facts: Mapping[str, Any]) -> DownloadStatus:
     """A download that is running, by the worker's last ``progress``."""
     done = max(int(facts["done"]), job.done_bytes)
-    rate = float(facts["bytes_per_s"])
+    hashed = int(facts["hashed"])
     waiting = facts["waiting"]
     verifying = facts["verifying"]
-    left = job.spec.total_bytes - done
+    if verifying is None:
+        rate, left = float(facts["bytes_per_s"]), job.spec.total_bytes - done
+    else:
+        rate, left = float(facts["hashed_per_s"]), job.spec.total_bytes - hashed
     return replace(
         status_of(job),
         state=DownloadState.DOWNLOADING if verifying is None else DownloadState.VERIFYING,
         done_bytes=done,
-        hashed_bytes=int(facts["hashed"]),
+        hashed_bytes=hashed,
         shards_done=int(facts["files_done"]),
         shards_failed=int(facts["files_failed"]),
         bytes_per_s=rate,

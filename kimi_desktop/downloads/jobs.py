@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError
-from kimi_desktop.downloads.queue_types import DownloadState
+from kimi_desktop.downloads.queue_types import DownloadState, MeasuredSource
 from kimi_desktop.downloads.types import DownloadSpec
 
 BUSY_TIMEOUT_S = 5.0
@@ -36,13 +36,17 @@ CREATE TABLE IF NOT EXISTS downloads (
     shards_done INTEGER NOT NULL,
     patience_s REAL NOT NULL,
     added_at REAL NOT NULL,
-    asked_at REAL
+    asked_at REAL,
+    rested_at REAL,
+    measured TEXT
 )
 """
 _COLUMNS = (
     "id, spec, state, reason, priority, position, preferred, done_bytes, shards_done, patience_s, "
-    "added_at, asked_at"
+    "added_at, asked_at, rested_at, measured"
 )
+_ADDED_LATER = {"asked_at": "REAL", "rested_at": "REAL", "measured": "TEXT"}
+"""Columns that tables of earlier versions lack."""
 DAY_S = 86_400.0
 ID_DIGITS = 12
 
@@ -66,6 +70,10 @@ class Job:
     added_at: float = field(default_factory=time.time)
     asked_at: float = field(default_factory=time.time)
     """When somebody last asked for these files: what was proven later is not replaced."""
+    rested_at: float | None = None
+    """When it was paused, or ended; None while it is to go on, or when that was not kept."""
+    measured: tuple[MeasuredSource, ...] = ()
+    """How fast its sources were when somebody last looked."""
 
 
 def job_id(spec: DownloadSpec) -> str:
@@ -160,8 +168,9 @@ class JobStore:
 def _add_columns(db: sqlite3.Connection) -> None:
     """What tables of earlier versions lack; those versions go on without it."""
     there = {row[1] for row in db.execute("PRAGMA table_info(downloads)")}
-    if "asked_at" not in there:
-        db.execute("ALTER TABLE downloads ADD COLUMN asked_at REAL")
+    for column, kind in _ADDED_LATER.items():
+        if column not in there:
+            db.execute(f"ALTER TABLE downloads ADD COLUMN {column} {kind}")
 
 
 def kept_jobs(file: Path) -> tuple[Job, ...]:
@@ -194,6 +203,8 @@ def _row(job: Job) -> tuple[Any, ...]:
         job.patience_s,
         job.added_at,
         job.asked_at,
+        job.rested_at,
+        json.dumps([asdict(one) for one in job.measured]),
     )
 
 
@@ -212,6 +223,8 @@ def _job(row: Sequence[Any]) -> Job | None:
         patience,
         added,
         asked,
+        rested,
+        measured,
     ) = row
     try:
         raw = json.loads(reason) if reason else None
@@ -219,6 +232,7 @@ def _job(row: Sequence[Any]) -> Job | None:
         return Job(
             key, DownloadSpec.from_json(json.loads(spec)), DownloadState(state), error, priority,
             position, preferred, done, shards, patience, added, added if asked is None else asked,
+            rested, tuple(MeasuredSource(**one) for one in json.loads(measured or "[]")),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError):
         return None

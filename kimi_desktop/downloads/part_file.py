@@ -349,7 +349,7 @@ class PartFile:
         for piece, state in self._digests.items():
             length = state.offset - piece * self.piece_bytes
             # A piece that has all its bytes is about to be noted as a whole.
-            is_open = not state.busy and not self.coverage.is_done(piece)
+            is_open = not state.busy and length < self.coverage.piece_length(piece)
             if is_open and length > self._noted.get(piece, 0):
                 self._journal.note_part(piece, length, state.digest.digest())
                 self._noted[piece] = length
@@ -390,11 +390,12 @@ class PartFile:
         # Two connections shared the piece: its bytes did not come in order.
         in_order = state is not None and state.offset == end
         digest = state.digest.digest() if state and in_order else self.read_hash(piece)
+        self._journal.note_piece(piece, digest)
+        # Only now may others see it: with the last piece the file is named, and all is closed.
         with self._lock:
             self.hashes[piece] = digest
-        self._journal.note_piece(piece, digest)
-        with self._lock:
             self._noted[piece] = self.coverage.piece_length(piece)
+            self.coverage.finish(piece)
         self._on_piece()
 
 

@@ -60,6 +60,17 @@ class DownloadFile:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredSource:
+    """What a source gave when it was last measured."""
+
+    endpoint: str
+    bytes_per_s: float
+    """0 = it did not answer."""
+    at: float
+    """time.time()"""
+
+
+@dataclass(frozen=True, slots=True)
 class DownloadStatus:
     """One download, now."""
 
@@ -81,6 +92,7 @@ class DownloadStatus:
     shards_failed: int = 0
     """Files that no source could give; the others go on."""
     bytes_per_s: float = 0.0
+    """That come; while it is VERIFYING, those whose hash is taken."""
     eta_s: float | None = None
     """Seconds to the end at this speed; None when that is not known."""
     connections: int = 0
@@ -106,6 +118,10 @@ class DownloadStatus:
     commit: str = ""
     added_at: float = 0.0
     """time.time()"""
+    rested_at: float | None = None
+    """time.time() when it was PAUSED, or became READY or FAILED; None when that is not known."""
+    measured: tuple[MeasuredSource, ...] = ()
+    """Of its ``sources``, those that were measured."""
     parts: tuple[PartStatus, ...] = ()
     """Each file, in order; empty when that is not known (never begun in this run of the app)."""
 

@@ -26,6 +26,7 @@ from kimi_desktop.downloads.job_list import JobList
 from kimi_desktop.downloads.job_run import JobRun, Outcome, worker_options
 from kimi_desktop.downloads.job_status import with_progress
 from kimi_desktop.downloads.jobs import DAY_S, Job, JobStore, job_id
+from kimi_desktop.downloads.measured import measure_sources, measured_of
 from kimi_desktop.downloads.partial_files import drop_partial, remove_partial
 from kimi_desktop.downloads.preparing import Prepare, preparing
 from kimi_desktop.downloads.queue_types import (
@@ -33,6 +34,7 @@ from kimi_desktop.downloads.queue_types import (
     DownloadFinished,
     DownloadState,
     DownloadStatus,
+    MeasuredSource,
     PreparedDownload,
 )
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
@@ -91,6 +93,9 @@ class Downloads:
         self._patience = Patience()
         self._gave_way = False
         self._crashes: dict[str, int] = {}
+        self._measured: dict[str, tuple[MeasuredSource, ...]] = {}
+        """By folder: what ``prepare`` found, until that download is added."""
+        self._measuring: set[str] = set()
         self._loaded = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -125,7 +130,9 @@ class Downloads:
         """Ask the hubs for what a person names, and look at the drive. Fails as ``Preparer``."""
 
         async def run() -> PreparedDownload:
-            return await self._io.in_pool(self._prepare, text, folder, tuple(include), source)
+            found = await self._io.in_pool(self._prepare, text, folder, tuple(include), source)
+            self._measured[found.spec.folder] = measured_of(found)
+            return found
 
         return self._io.submit(run)
 
@@ -161,6 +168,10 @@ class Downloads:
     def prefer(self, key: str, endpoint: str | None) -> Operation[DownloadStatus]:
         """Fetch it from this endpoint, where that has the files; None = as prepared."""
         return self._submit(lambda: self._prefer(key, endpoint))
+
+    def measure(self, key: str) -> Operation[DownloadStatus]:
+        """Measure every source of it again: a few megabytes and seconds each."""
+        return self._submit(lambda: self._measure(key))
 
     def cancel(self, key: str, *, keep_partial: bool = False) -> Operation[None]:
         """Stop and forget it, and remove its partial files; proven files stay in the library."""
@@ -221,13 +232,15 @@ class Downloads:
         key = job_id(spec)
         await self._take_over(spec)
         if not self._revive(key):
-            job = Job(key, spec, position=self._list.end)
+            measured = self._measured.pop(spec.folder, ())
+            job = Job(key, spec, position=self._list.end, measured=measured)
             if (known := self._list.find(key)) is not None:  # with the sources of today
                 if not spec.licence:  # a repair knows the files only
                     spec = replace(known.spec, files=spec.files)
                 job = replace(
-                    known, spec=spec, state=DownloadState.QUEUED, reason=None, asked_at=time.time()
-                )
+                    known, spec=spec, state=DownloadState.QUEUED, reason=None, asked_at=time.time(),
+                    measured=measured or known.measured,
+                )  # fmt: skip
             await self._list.put(replace(job, priority=1 if first else 0, patience_s=patience_s))
             self._let_pass()
         return self._list.status(key)
@@ -280,6 +293,20 @@ class Downloads:
         await self._list.put(replace(self._list.job(key), preferred=endpoint))
         if self._running is not None and self._has_in_hand(key):
             self._running.send(do="prefer", endpoint=endpoint)
+        if endpoint is not None and self.speed_limit is None:  # a probe knows no limit
+            self._io.spawn(self._measure(key), name="measure sources")
+        return self._list.status(key)
+
+    async def _measure(self, key: str) -> DownloadStatus:
+        if key not in self._measuring:
+            self._measuring.add(key)
+            try:
+                spec = self._list.job(key).spec
+                found = await self._io.in_pool(measure_sources, spec, self._token_of)
+            finally:
+                self._measuring.discard(key)
+            if key in self._list:
+                await self._list.put(replace(self._list.job(key), measured=found))
         return self._list.status(key)
 
     async def _cancel(self, key: str, *, keep_partial: bool) -> None:
@@ -367,7 +394,8 @@ class Downloads:
         if outcome.state is DownloadState.READY:
             job = replace(job, done_bytes=job.spec.total_bytes, shards_done=len(job.spec.files))
         # The user may have chosen another source meanwhile.
-        job = replace(job, preferred=self._list.job(job.id).preferred, priority=0)
+        kept = self._list.job(job.id)
+        job = replace(job, preferred=kept.preferred, measured=kept.measured, priority=0)
         if self._gave_way:
             job = replace(job, position=self._list.end)
             self._gave_way = False

@@ -270,12 +270,13 @@ def progress_text(status: DownloadStatus, language: Language) -> str:
                 shards=status.shards,
             )
         )
-        return "  ".join(parts)
-    if status.bytes_per_s:  # nothing comes while it waits, or is proven at the end
+    if status.bytes_per_s:  # nothing comes while it waits
         parts.append(format_rate(status.bytes_per_s))
     if status.eta_s is not None:
         left = format_duration(status.eta_s, language)
         parts.append(message("downloads.line.left", language, time=left))
+    if status.verifying_shard is not None:
+        return "  ".join(parts)
     parts.append(f"{status.shards_done}/{status.shards}")
     if status.source:
         parts.append(status.source)

@@ -54,6 +54,7 @@ class Transfer:
         self._governor = Governor(len(self._connections))
         self._host = ""
         self._received_bytes = 0
+        self._hash_rate = 0.0
         self._shown_bytes = 0
         self._alive_at = time.monotonic()
         self._alive_mark = 0
@@ -134,11 +135,13 @@ class Transfer:
             connection.line.abort()
 
     def _watch(self) -> None:
-        speed = Speed()
-        before, second = 0, time.monotonic()
+        speed, hashing = Speed(), Speed()
+        before, hashed, second = 0, 0, time.monotonic()
         while not self._is_over_within(TICK_S):
             speed.add(self._received_bytes - before)
-            before = self._received_bytes
+            hashing.add(self._finisher.hashed_bytes - hashed)
+            before, hashed = self._received_bytes, self._finisher.hashed_bytes
+            self._hash_rate = hashing.bytes_per_s
             if time.monotonic() - second >= 1.0:
                 second = time.monotonic()
                 self._each_second(speed.bytes_per_s)
@@ -207,6 +210,7 @@ class Transfer:
                 "files_failed": sum(file.state is FileState.FAILED for file in files),
                 "bytes_per_s": bytes_per_s,
                 "hashed": sum(file.hashed_bytes for file in files),
+                "hashed_per_s": self._hash_rate,
                 "verifying": None
                 if is_fetching
                 else next((file.index + 1 for file in files if file.is_verifying), None),

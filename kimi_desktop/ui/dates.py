@@ -23,6 +23,14 @@ def day_text(at: float, *, today: QDate | None = None) -> str:
     return _locale().toString(day, form)
 
 
+def moment_text(at: float, *, today: QDate | None = None) -> str:
+    """The time of day, with the day before it when that is not today."""
+    day = QDateTime.fromSecsSinceEpoch(int(at)).date()
+    if day == (today or QDate.currentDate()):
+        return time_text(at)
+    return f"{day_text(at, today=today)} {time_text(at)}"
+
+
 def time_text(at: float) -> str:
     """The time of day of ``time.time()``, to the minute."""
     return QDateTime.fromSecsSinceEpoch(int(at)).toString("HH:mm")

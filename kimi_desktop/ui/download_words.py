@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.base.messages import describe_error, message
-from kimi_desktop.base.units import GB, format_duration, format_file_size, format_rate
+from kimi_desktop.base.units import GB, MB, format_duration, format_file_size, format_rate
 from kimi_desktop.downloads.queue_types import (
     DownloadState,
     DownloadStatus,
     PartState,
     PartStatus,
 )
+from kimi_desktop.ui.dates import moment_text
 from kimi_desktop.ui.language import language
 from kimi_desktop.ui.widgets.chip import Verdict
 
@@ -88,7 +89,7 @@ def state_of(status: DownloadStatus) -> tuple[Verdict, str, str]:
 def facts_of(status: DownloadStatus) -> tuple[Fact, ...]:
     """The line under the strip."""
     facts = [Fact("", strong=shards_of(status)), Fact(amount_of(status))]
-    if status.state is DownloadState.DOWNLOADING and status.bytes_per_s >= 1:
+    if status.is_running and status.bytes_per_s >= 1:
         facts.append(Fact(format_rate(status.bytes_per_s)))
     if status.is_running and status.eta_s is not None:
         facts.append(
@@ -133,6 +134,25 @@ def amount_of(status: DownloadStatus) -> str:
 def source_of(status: DownloadStatus) -> str:
     """Where it comes from, or would."""
     return hub_name(status.source or status.preferred or next(iter(status.sources), ""))
+
+
+def measured_words(status: DownloadStatus) -> tuple[list[tuple[str, str]], str]:
+    """Each source with what it gave in MB/s when it was measured, and when that was."""
+    rates = {one.endpoint: one.bytes_per_s for one in status.measured}
+    words = []
+    for endpoint in status.sources:
+        rate = rates.get(endpoint)
+        figure = "" if rate is None else f" {_megabytes(rate)}"
+        words.append((endpoint, hub_name(endpoint) + figure))
+    if not status.measured:
+        return words, translate("Downloads", "not measured")
+    when = moment_text(min(one.at for one in status.measured))
+    return words, translate("Downloads", "MB/s, measured at {time}").format(time=when)
+
+
+def _megabytes(rate: float) -> str:
+    """Without its unit; a dash where a source did not answer."""
+    return f"{rate / MB:,.{1 if rate < 10 * MB else 0}f}" if rate else "–"
 
 
 def sentence_of(status: DownloadStatus) -> tuple[str, str]:
@@ -185,10 +205,11 @@ def _more(status: DownloadStatus) -> list[Fact]:
         return []
     text = sentence_of(status)[0]
     if text:
-        return [*_next_try(status), Fact(text, tone="warn")]
+        return [*_next_try(status), *_since(status), Fact(text, tone="warn")]
     words = []
     if status.state is DownloadState.PAUSED:
-        words.append(translate("Downloads", "paused by you, goes on at the same byte"))
+        words.append(_paused_by_you(status))
+        words.append(translate("Downloads", "goes on at the same byte"))
     elif status.is_running and status.connections:
         one, several = (
             translate("Downloads", "one connection"),
@@ -201,6 +222,22 @@ def _more(status: DownloadStatus) -> list[Fact]:
         )
     words.append(source_of(status))
     return [Fact(" · ".join(word for word in words if word), tone="muted")]
+
+
+def _paused_by_you(status: DownloadStatus) -> str:
+    if status.rested_at is None:
+        return translate("Downloads", "paused by you")
+    when = moment_text(status.rested_at)
+    return translate("Downloads", "paused by you at {time}").format(time=when)
+
+
+def _since(status: DownloadStatus) -> list[Fact]:
+    """Since when one stands still that nobody paused."""
+    if status.state is not DownloadState.PAUSED or status.rested_at is None:
+        return []
+    when = moment_text(status.rested_at)
+    text = translate("Downloads", "paused by itself at {time}").format(time=when)
+    return [Fact(text, tone="muted")]
 
 
 def _next_try(status: DownloadStatus) -> list[Fact]:

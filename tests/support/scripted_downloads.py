@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from kimi_desktop.downloads.queue_types import (
     DownloadsChanged,
     DownloadState,
     DownloadStatus,
+    MeasuredSource,
     PartState,
     PartStatus,
     PreparedDownload,
@@ -42,6 +44,8 @@ from tests.support.scripted_desk import Desk
 COMMIT = "5a1f0c3e9b7d2468ace013579bdf02468ace1357"
 HUBS = ("https://huggingface.co", "https://hf-mirror.com", "https://modelscope.cn")
 SHARD_BYTES = 42 * GIB
+MEASURED_AT = datetime.combine(datetime.now().date(), time(14, 5)).timestamp()
+"""Today, whenever that is: pictures and tests say the time alone."""
 
 
 def kimi_spec(folder: Path, shards: int = 14, quantization: str = "UD-Q4_K_XL") -> DownloadSpec:
@@ -167,6 +171,10 @@ def busy_queue(folder: Path) -> tuple[DownloadStatus, ...]:
             eta_s=1469.0,
             connections=8,
             source="huggingface.co",
+            measured=tuple(
+                MeasuredSource(hub, rate, MEASURED_AT)
+                for hub, rate in zip(HUBS, (213e6, 96e6, 148e6), strict=True)
+            ),
             parts=(*(done,) * 6, coming, *(waits,) * 7),
         ),
         status_for(
@@ -176,6 +184,8 @@ def busy_queue(folder: Path) -> tuple[DownloadStatus, ...]:
             hashed_bytes=int(266.9 * gb),
             shards_done=6,
             verifying_shard=7,
+            bytes_per_s=2.1e9,
+            eta_s=151.0,
             source="huggingface.co",
             parts=(*(done,) * 6, checking, *(whole,) * 7),
         ),
@@ -186,6 +196,7 @@ def busy_queue(folder: Path) -> tuple[DownloadStatus, ...]:
             DownloadState.PAUSED,
             done_bytes=int(11.9 * gb),
             preferred=HUBS[1],
+            rested_at=MEASURED_AT + 900.0,
         ),
         status_for(
             simple_spec(folder, "unsloth/Kimi-K2.6-GGUF", "UD-Q2_K_XL", 8, 340.0, hubs=1),
@@ -217,6 +228,7 @@ def busy_queue(folder: Path) -> tuple[DownloadStatus, ...]:
             DownloadState.READY,
             done_bytes=int(47.4 * gb),
             shards_done=1,
+            rested_at=MEASURED_AT - 3600.0,
         ),
     )
 
@@ -318,6 +330,14 @@ class ScriptedDownloads:
         status = replace(self._find(key), preferred=endpoint)
         self._replace(status, tell=True)
         return self._desk.operation("downloads.prefer", status, key, endpoint)
+
+    def measure(self, key: str) -> Operation[DownloadStatus]:
+        before = self._find(key)
+        rates = zip(before.sources, self.speeds, strict=False)
+        now = MEASURED_AT + 60.0
+        status = replace(before, measured=tuple(MeasuredSource(e, r, now) for e, r in rates))
+        self._replace(status, tell=True)
+        return self._desk.operation("downloads.measure", status, key)
 
     def cancel(self, key: str, *, keep_partial: bool = False) -> Operation[None]:
         self.set_downloads(*(one for one in self._list if one.id != key))

@@ -12,11 +12,13 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode
 from kimi_desktop.downloads.queue_types import (
     DownloadState,
     DownloadStatus,
+    MeasuredSource,
     PartState,
     PartStatus,
 )
 from kimi_desktop.ui import download_words as words
 from kimi_desktop.ui.widgets.chip import Verdict
+from tests.support.scripted_downloads import HUBS, MEASURED_AT
 
 GB = 10**9
 OFFLINE = DownloadError(ErrorCode.DOWNLOAD_OFFLINE, {"host": "huggingface.co"})
@@ -100,7 +102,11 @@ def test_why_nothing_moves(qapp: object) -> None:
     assert "cannot be reached" in lines(status(waiting=OFFLINE))[-1]
     assert lines(status(waiting=OFFLINE, retry_in_s=12.3))[-2] == "next try in 12 s"
     paused = status(DownloadState.PAUSED, preferred="https://hf-mirror.com")
-    assert lines(paused)[-1] == "paused by you, goes on at the same byte · hf-mirror"
+    assert lines(paused)[-1] == "paused by you · goes on at the same byte · hf-mirror"
+    at = MEASURED_AT
+    assert lines(dataclasses.replace(paused, rested_at=at))[-1].startswith("paused by you at 14:05")
+    by_itself = dataclasses.replace(paused, rested_at=at, reason=OFFLINE)
+    assert lines(by_itself)[-2] == "paused by itself at 14:05"
     failed = status(DownloadState.FAILED, reason=OFFLINE)
     assert "cannot be reached" in words.sentence_of(failed)[0]
     assert "kept" in words.sentence_of(failed)[1]
@@ -109,6 +115,21 @@ def test_why_nothing_moves(qapp: object) -> None:
 def test_verifying_says_how_much_was(qapp: object) -> None:
     one = status(DownloadState.VERIFYING, done_bytes=100 * GB, hashed_bytes=40 * GB)
     assert lines(one)[1] == "40.0 of 100.0 GB (40%) checked"
+    measured = dataclasses.replace(one, bytes_per_s=2.1e9, eta_s=28.0)
+    assert lines(measured)[2:4] == ["2.1 GB/s", "28 s left"]
+
+
+def test_sources_say_what_was_measured_and_when(qapp: object) -> None:
+    one = status(sources=HUBS)
+    assert words.measured_words(one) == (
+        [(hub, words.hub_name(hub)) for hub in HUBS],
+        "not measured",
+    )
+    rates = (213e6, 4.56e6, 0.0)
+    measured = tuple(MeasuredSource(h, r, MEASURED_AT) for h, r in zip(HUBS, rates, strict=True))
+    options, when = words.measured_words(dataclasses.replace(one, measured=measured))
+    assert [word for _, word in options] == ["Hugging Face 213", "hf-mirror 4.6", "ModelScope –"]
+    assert when == "MB/s, measured at 14:05"
 
 
 def test_all_of_it_is_said_only_when_it_is_there(qapp: object) -> None:

@@ -17,6 +17,7 @@ from kimi_desktop.ui.download_words import (
     amount_of,
     facts_of,
     hub_name,
+    measured_words,
     name_of,
     parts_of,
     sentence_of,
@@ -55,6 +56,8 @@ class DownloadAction(Enum):
     COPY = "copy"
     SHOW = "show"
     """In the library."""
+    MEASURE = "measure"
+    """Its sources, again."""
 
 
 class DownloadRow(QWidget):
@@ -66,6 +69,7 @@ class DownloadRow(QWidget):
     def __init__(self, bridge: Bridge, status: DownloadStatus) -> None:
         super().__init__()
         self._status = status
+        self._is_measuring = False
         self.name = Label(weight=SEMIBOLD)
         self.quantization = Label(size=TextSize.SMALL, tone="muted", mono=True)
         self.chip = Chip()
@@ -77,10 +81,13 @@ class DownloadRow(QWidget):
         self.token = TokenButton(bridge)
         self.sources = Segmented(small=True)
         self._source_word = Label(size=TextSize.SMALL, tone="muted")
+        self.measured = Label(size=TextSize.SMALL, tone="muted")
+        self.measure = IconButton("refresh")
         self._source_row = QWidget()
         self._arrange()
         self.main.clicked.connect(self._on_main)
         self.more.clicked.connect(self._on_more)
+        self.measure.clicked.connect(lambda: self._ask(DownloadAction.MEASURE))
         self.sources.chosen.connect(lambda key: self.source_chosen.emit(self._status.id, key))
         self.show_status(status)
 
@@ -119,8 +126,14 @@ class DownloadRow(QWidget):
         self.more.set_label(self.tr("More about {name}").format(name=self.name.text()))
         self._source_word.setText(self.tr("Source"))
         self.sources.set_label(self.tr("Source"))
+        self.measure.set_label(self.tr("Measure the sources again"))
         self.token.retranslate()
         self.show_status(self._status)
+
+    def show_measuring(self, *, is_measuring: bool) -> None:
+        """The sources are being measured, or no longer."""
+        self._is_measuring = is_measuring
+        self._show_sources(self._status)
 
     def main_action(self) -> DownloadAction:
         """What the button does."""
@@ -131,6 +144,7 @@ class DownloadRow(QWidget):
         return {
             DownloadState.PAUSED: DownloadAction.RESUME,
             DownloadState.FAILED: DownloadAction.RETRY,
+            DownloadState.VERIFYING: DownloadAction.CANCEL,
         }.get(self._status.state, DownloadAction.PAUSE)
 
     def menu(self) -> QMenu:
@@ -156,7 +170,7 @@ class DownloadRow(QWidget):
                 "download",
                 self.tr("Fetch this version all the same"),
             )
-        if self.main_action() is DownloadAction.TRY_NOW:
+        if self.main_action() in (DownloadAction.TRY_NOW, DownloadAction.CANCEL):
             found.insert(0, (DownloadAction.PAUSE, "pause", self.tr("Pause")))
         if self._status.state is DownloadState.FAILED:
             found.append((DownloadAction.FORGET, "close", self.tr("Take off the list")))
@@ -213,6 +227,8 @@ class DownloadRow(QWidget):
         source.setSpacing(8)
         source.addWidget(self._source_word)
         source.addWidget(self.sources)
+        source.addWidget(self.measured)
+        source.addWidget(self.measure)
         source.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 8, 16, 8)
@@ -229,6 +245,7 @@ class DownloadRow(QWidget):
             DownloadAction.RETRY: self.tr("Retry"),
             DownloadAction.TRY_NOW: self.tr("Try now"),
             DownloadAction.PAUSE: self.tr("Pause"),
+            DownloadAction.CANCEL: self.tr("Cancel"),
             DownloadAction.KEEP: self.tr("Keep what is there"),
         }
         names = {
@@ -236,6 +253,7 @@ class DownloadRow(QWidget):
             DownloadAction.RETRY: "refresh",
             DownloadAction.TRY_NOW: "refresh",
             DownloadAction.PAUSE: "pause",
+            DownloadAction.CANCEL: "close",
             DownloadAction.KEEP: "check",
         }
         action = self.main_action()
@@ -249,11 +267,15 @@ class DownloadRow(QWidget):
         self.main.setAccessibleName(f"{words[action]}: {self.name.text()}")
 
     def _show_sources(self, status: DownloadStatus) -> None:
-        can_choose = len(status.sources) > 1 and status.state is not DownloadState.PAUSED
+        resting = (DownloadState.PAUSED, DownloadState.VERIFYING)
+        can_choose = len(status.sources) > 1 and status.state not in resting
         self._source_row.setVisible(can_choose)
         if not can_choose:
             return
-        self.sources.set_options([(endpoint, hub_name(endpoint)) for endpoint in status.sources])
+        options, when = measured_words(status)
+        self.sources.set_options(options)
+        self.measured.setText(self.tr("Measuring…") if self._is_measuring else when)
+        self.measure.setEnabled(not self._is_measuring)
         now = [one for one in status.sources if hub_name(one) == hub_name(status.source)]
         self.sources.choose(status.preferred or next(iter(now), status.sources[0]))
 

@@ -24,7 +24,8 @@ from kimi_desktop.downloads.queue_types import (
     DownloadStatus,
 )
 from kimi_desktop.ui.bridge import Bridge
-from kimi_desktop.ui.download_words import full_title, state_of
+from kimi_desktop.ui.dates import moment_text
+from kimi_desktop.ui.download_words import full_title, state_of, translate
 from kimi_desktop.ui.models.disk_bar import DiskBar, DiskUse
 from kimi_desktop.ui.models.download_row import DownloadAction, DownloadRow
 from kimi_desktop.ui.models.download_sheets import CancelSheet, DetailsSheet
@@ -122,6 +123,8 @@ class DownloadsView(QWidget):
                 self.copy_wanted.emit(status.title)
             case DownloadAction.SHOW:
                 self.model_wanted.emit(Path(status.folder))
+            case DownloadAction.MEASURE:
+                self._measure(key)
             case DownloadAction.UP | DownloadAction.DOWN:
                 self._move(key, -1 if action is DownloadAction.UP else 1)
             case _:
@@ -171,6 +174,20 @@ class DownloadsView(QWidget):
     def _prefer(self, key: str, endpoint: str) -> None:
         operation = self._bridge.services.downloads.prefer(key, endpoint)
         self._bridge.watch(operation, on_error=self._bridge.navigation.report)
+
+    def _measure(self, key: str) -> None:
+        def ended(*_result: object) -> None:
+            row = self.rows.get(key)
+            if row is not None:
+                row.show_measuring(is_measuring=False)
+
+        def failed(error: BaseException) -> None:
+            ended()
+            self._bridge.navigation.report(error)
+
+        self.rows[key].show_measuring(is_measuring=True)
+        operation = self._bridge.services.downloads.measure(key)
+        self._bridge.watch(operation, ended, failed, owner=self)
 
     def _on_limit(self) -> None:
         limit = self.limit.currentData()
@@ -238,12 +255,12 @@ class DownloadsView(QWidget):
 
     def _show_done(self, done: Sequence[DownloadStatus]) -> None:
         rows: dict[str, QueueRow] = {}
-        for status in sorted(done, key=lambda one: -one.added_at):
+        for status in sorted(done, key=lambda one: -(one.rested_at or one.added_at)):
             row = self.finished.get(status.id)
             if row is None:
                 row = QueueRow(status)
                 row.wanted.connect(self.act)
-            row.show_status(status, state_of(status)[2], can_rise=False)
+            row.show_status(status, _done_word(status), can_rise=False)
             rows[status.id] = row
         self.finished = rows
         self._done_frame.show_rows(list(rows.values()))
@@ -293,10 +310,11 @@ class DownloadsView(QWidget):
         page.body.addWidget(self._done_frame)
         page.body.addWidget(self.nothing, 1)
         page.body.addStretch(1)
-        page.body.addWidget(self.disk)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(page)
+        layout.setSpacing(8)
+        layout.addWidget(page, 1)
+        layout.addWidget(self.disk)  # seen whatever the length of the list
 
     def _show_limits(self) -> None:
         now = self._bridge.services.downloads.speed_limit or 0
@@ -311,6 +329,15 @@ class DownloadsView(QWidget):
     def _status(self, key: str) -> DownloadStatus | None:
         downloads = self._bridge.services.downloads.downloads
         return next((status for status in downloads if status.id == key), None)
+
+
+def _done_word(status: DownloadStatus) -> str:
+    """``Ready, 14:20``."""
+    word = state_of(status)[2]
+    if status.rested_at is None:
+        return word
+    when = moment_text(status.rested_at)
+    return translate("Downloads", "{state}, {time}").format(state=word, time=when)
 
 
 def _is_active(status: DownloadStatus) -> bool:

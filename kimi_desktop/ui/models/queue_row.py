@@ -19,7 +19,7 @@ from kimi_desktop.ui.widgets.painting import painter_on
 HEIGHT = 33
 MARK = 16
 ARROW, OPEN_HAND = Qt.CursorShape.ArrowCursor, Qt.CursorShape.OpenHandCursor
-SIZE_WIDTH, SOURCE_WIDTH, STATE_WIDTH = 88, 104, 96
+SIZE_WIDTH, SOURCE_WIDTH, STATE_WIDTH = 88, 104, 144
 
 
 class IconMark(QWidget):

@@ -215,6 +215,9 @@ class DownloadService(Protocol):
     def prefer(self, key: str, endpoint: str | None) -> Operation[DownloadStatus]:
         """Fetch it from this one of its ``sources``, also in mid-download; None = as prepared."""
 
+    def measure(self, key: str) -> Operation[DownloadStatus]:
+        """Measure each of its ``sources`` again, for ``measured``; seconds and megabytes each."""
+
     def cancel(self, key: str, *, keep_partial: bool = False) -> Operation[None]:
         """Stop and forget it, and remove its partial files; proven files stay in the library."""
 

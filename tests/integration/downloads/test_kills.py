@@ -10,15 +10,19 @@ from tests.support.kills import CONNECTIONS, PIECE, Kills, many_files
 from tests.support.transfers import assert_whole
 
 KILLS = 10
+FILES = 64
+SIZE_BYTES = 3 * MIB // 2
+"""So small that the whole is over in seconds, and yet more than a piece."""
 
 
 def test_ten_kills(tmp_path: Path) -> None:
-    with LocalHub("org/model", many_files(12, 4 * MIB)) as hub:
+    with LocalHub("org/model", many_files(FILES, SIZE_BYTES)) as hub:
         kills = Kills(hub, tmp_path, bytes_per_s=6.0 * MIB)
         for _ in range(KILLS):
             kills.kill_once()
+        assert kills.n_proven < FILES  # the kills came in the middle
         kills.bytes_per_s = 0
         kills.finish()
         assert_whole(hub, tmp_path)
-    assert kills.n_proven == 12
+    assert kills.n_proven == FILES
     assert kills.most_lost_bytes <= CONNECTIONS * PIECE

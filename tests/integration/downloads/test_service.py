@@ -15,7 +15,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import MIB
 from kimi_desktop.downloads import child, service, watching
 from kimi_desktop.downloads.job_run import JobRun
-from kimi_desktop.downloads.jobs import JobStore
+from kimi_desktop.downloads.jobs import JobStore, kept_jobs
 from kimi_desktop.downloads.part_file import PARTIAL_FOLDER
 from kimi_desktop.downloads.queue_types import (
     DownloadFinished,
@@ -82,6 +82,53 @@ def test_a_download_from_queued_to_ready(hub: LocalHub, spec: DownloadSpec, tmp_
         assert [file.name for file in files] == ["a.gguf", "b.gguf", "c.json"]
         assert all(len(file.sha256) == 64 for file in files[:2])
         assert queue.downloads.files("nobody") == ()
+
+
+def test_when_it_was_paused_and_ended_is_kept(
+    hub: LocalHub, spec: DownloadSpec, tmp_path: Path
+) -> None:
+    slow(hub)
+    with Queue(tmp_path) as queue:
+        key = started(queue, spec)
+        assert queue.one(key).rested_at is None
+        before = time.time()
+        paused = queue.downloads.pause(key).result(WAIT_S)
+        assert paused.rested_at is not None
+        assert before <= paused.rested_at <= time.time()
+    with Queue(tmp_path) as queue:
+        assert queue.one(key).rested_at == paused.rested_at
+        hub.speeds.clear()
+        assert queue.downloads.resume(key).result(WAIT_S).rested_at is None
+        ready = queue.until_state(key, READY)
+        assert ready.rested_at is not None
+        assert ready.rested_at > paused.rested_at
+    assert {job.id: job.rested_at for job in kept_jobs(tmp_path / "downloads.sqlite3")} == {
+        key: ready.rested_at
+    }
+
+
+def test_sources_are_measured_when_asked_and_at_a_change(hub: LocalHub, tmp_path: Path) -> None:
+    slow(hub)
+    spec = spec_of(hub, tmp_path / "models" / "org" / "model", ("hub", "modelscope"))
+    with Queue(tmp_path) as queue:
+        key = started(queue, spec)
+        assert queue.one(key).measured == ()
+        measured = queue.downloads.measure(key).result(WAIT_S).measured
+        assert {one.endpoint for one in measured} == {hub.endpoints["hub"], hub.modelscope}
+        assert all(one.bytes_per_s > 0 for one in measured)
+        queue.downloads.prefer(key, hub.modelscope).result(WAIT_S)
+        again = queue.until(key, lambda status: status.measured != measured).measured
+        assert min(one.at for one in again) > max(one.at for one in measured)
+        queue.downloads.set_speed_limit(MIB).result(WAIT_S)
+        asked = len(hub.log)
+        queue.downloads.pause(key).result(WAIT_S)
+        queue.downloads.prefer(key, hub.endpoints["hub"]).result(
+            WAIT_S
+        )  # a probe would not keep to the limit
+        assert queue.one(key).measured == again
+        assert len(hub.log) - asked < 2 * len(spec.files)
+    with Queue(tmp_path) as queue:
+        assert queue.one(key).measured == again
 
 
 def test_pause_and_resume_lose_nothing(hub: LocalHub, spec: DownloadSpec, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_each_has_its_place(view, busy, page):
     assert view.queue_note.full_text() == (
         "2 downloads · 34.9 GB · starts when Kimi K2.6 UD-Q4_K_XL is done"
     )
-    assert view.finished[busy[6].id].state.text() == "Ready"
+    assert view.finished[busy[6].id].state.text() == "Ready, 13:05"
     assert not view.nothing.isVisible()
 
 
@@ -80,6 +80,9 @@ def test_a_row_says_what_ui_says(view, busy):
     assert row.sources.key() == "https://huggingface.co"
     verifying, paused, failed = (view.rows[one.id] for one in busy[1:4])
     assert verifying.chip.text() == "Verifying shard 7 of 14"
+    assert verifying.facts.words()[2:4] == ["2.1 GB/s", "2 min 31 s left"]
+    assert verifying.main.text() == "Cancel"
+    assert paused.facts.words()[-1].startswith("paused by you at 14:20")
     assert paused.main.text() == "Resume"
     assert failed.main.text().startswith("Retry ")
     assert failed.main.text().endswith(" MB")
@@ -149,6 +152,35 @@ def test_another_source_in_mid_download(view, busy, services, qtbot):
     click(qtbot, row.sources.segment(HUBS[2]))
     assert services.desk.calls[-1] == ("downloads.prefer", (busy[0].id, HUBS[2]))
     assert row.sources.key() == HUBS[2]
+
+
+def test_sources_say_what_they_gave_and_are_measured_again(view, busy, services, qtbot):
+    row = view.rows[busy[0].id]
+    assert row.sources.segment(HUBS[2]).text() == "ModelScope 148"
+    assert row.measured.text() == "MB/s, measured at 14:05"
+    services.downloads.speeds = (100e6, 0.0, 50e6)
+    click(qtbot, row.measure)
+    assert services.desk.calls[-1] == ("downloads.measure", (busy[0].id,))
+    qtbot.waitUntil(row.measure.isEnabled)
+    assert row.sources.segment(HUBS[2]).text() == "ModelScope 50"
+    assert row.measured.text() == "MB/s, measured at 14:06"
+
+
+def test_a_measurement_that_fails_may_be_asked_again(view, busy, services, asked, qtbot):
+    row = view.rows[busy[0].id]
+    services.desk.hold.add("downloads.measure")
+    click(qtbot, row.measure)
+    assert (row.measured.text(), row.measure.isEnabled()) == ("Measuring…", False)
+    services.desk.fail("downloads.measure", DownloadError(ErrorCode.DOWNLOAD_UNKNOWN))
+    qtbot.waitUntil(row.measure.isEnabled)
+    assert row.measured.text().startswith("MB/s")
+
+
+def test_cancel_of_one_that_is_verified_asks(view, busy, overlays, qtbot):
+    row = view.rows[busy[1].id]
+    assert DownloadAction.PAUSE in [action for action, _, _ in row.choices()]
+    click(qtbot, row.main)
+    assert isinstance(overlays[-1], CancelSheet)
 
 
 def test_the_order_is_changed_by_button_and_keys(view, busy, services, qtbot):
@@ -349,6 +381,16 @@ def test_the_disk_says_what_fits(view, busy, services, qtbot):
     huge = dataclasses.replace(busy[4], total_bytes=9_000 * GB)
     services.downloads.set_downloads(*busy[:4], huge)
     assert "too little for all downloads" in view.disk.free.text()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (960, 600)])
+def test_the_disk_is_seen_whatever_the_length_of_the_list(view, busy, page, services, qtbot, size):
+    page.resize(*size)
+    qtbot.waitUntil(view.disk.isVisible)
+    QApplication.processEvents()
+    place = view.disk.mapTo(page, QPoint(0, view.disk.height()))
+    assert place.y() <= page.height()
+    assert view.disk.visibleRegion().boundingRect() == view.disk.rect()
 
 
 def test_the_disk_is_looked_at_only_while_it_is_shown(view, page):

@@ -86,6 +86,8 @@ def test_the_beginning_of_a_piece_counts() -> None:
     assert lease is not None
     assert (lease.position, lease.end) == (17, 20)
     assert coverage.wrote(1, 3)
+    assert not coverage.is_done(1)  # until it is written down
+    coverage.finish(1)
     assert coverage.prefix_pieces == 2
 
 
@@ -143,7 +145,8 @@ class Transfers(RuleBasedStateMachine):
         while own:
             piece = start // PIECE
             part = min(own, (piece + 1) * PIECE - start)
-            self.coverage.wrote(piece, part)
+            if self.coverage.wrote(piece, part):
+                self.coverage.finish(piece)
             start, own = start + part, own - part
 
     @precondition(lambda self: self.open)

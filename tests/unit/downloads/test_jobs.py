@@ -16,7 +16,13 @@ from kimi_desktop.downloads.job_status import status_of, with_progress
 from kimi_desktop.downloads.jobs import Job, JobStore, job_id, moved, next_of
 from kimi_desktop.downloads.part_file import paths_of
 from kimi_desktop.downloads.partial_files import remove_partial
-from kimi_desktop.downloads.queue_types import DownloadState, DownloadStatus, PartState, PartStatus
+from kimi_desktop.downloads.queue_types import (
+    DownloadState,
+    DownloadStatus,
+    MeasuredSource,
+    PartState,
+    PartStatus,
+)
 from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
 from kimi_desktop.downloads.watching import Patience, SleepWatch, may_go_on
 
@@ -36,6 +42,8 @@ def job(name: str = "x", **changes: object) -> Job:
 def test_comes_back_as_it_was(tmp_path: Path) -> None:
     store = JobStore(tmp_path / "new" / "downloads.sqlite3")
     first = job("one", state=DownloadState.PAUSED, reason=FULL, position=2.0, done_bytes=7)
+    speed = MeasuredSource("https://hub.example", 5e6, 1000.0)
+    first = replace(first, rested_at=1234.5, measured=(speed,))
     second = job("two", priority=1, preferred="https://hub.example", patience_s=5.0, position=1.0)
     store.save([first, second])
     store.close()
@@ -110,6 +118,7 @@ def facts(**changes: object) -> dict[str, object]:
     return {
         "done": 400, "hashed": 300, "files_done": 0, "files_failed": 0, "bytes_per_s": 100.0,
         "connections": 4, "endpoint": "https://hub.example", "verifying": None,
+        "hashed_per_s": 50.0,
         "repairing": False, "replaced": 0, "waiting": None, "retry_in_s": None,
     } | changes  # fmt: skip
 
@@ -120,7 +129,9 @@ def test_what_people_see() -> None:
         DownloadState.DOWNLOADING, 6.0, "hub.example",
     )  # fmt: skip
     assert with_progress(job(done_bytes=450), facts()).done_bytes == 450  # never backwards
-    assert with_progress(job(), facts(verifying=1)).state is DownloadState.VERIFYING
+    verifying = with_progress(job(), facts(verifying=1, bytes_per_s=0.0))
+    assert verifying.state is DownloadState.VERIFYING
+    assert (verifying.bytes_per_s, verifying.eta_s) == (50.0, 14.0)  # of what is hashed
     assert with_progress(job(), facts(bytes_per_s=0.0)).eta_s is None
     waiting = {"code": "downloads.offline", "params": {"host": "hub.example"}}
     stuck = with_progress(job(), facts(waiting=waiting))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kimi_desktop.downloads import disk
 from kimi_desktop.downloads.digests import whole_digest
-from kimi_desktop.downloads.journal import RECORD_BYTES
+from kimi_desktop.downloads.journal import RECORD_BYTES, PieceJournal
 from kimi_desktop.downloads.part_file import (
     PARTIAL_FOLDER,
     PartFile,
@@ -248,6 +248,25 @@ def test_links_are_refused(tmp_path: Path) -> None:
             open_part(tmp_path)
         path.unlink()
     assert victim.read_bytes() == b"precious"
+
+
+def test_a_piece_is_done_when_it_is_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the last one lets the file be named and closed while its record is being written."""
+    part = open_part(tmp_path)
+    seen: list[tuple[bool, int, set[int]]] = []
+    note_piece = PieceJournal.note_piece
+
+    def watched(journal: PieceJournal, piece: int, sha256: bytes) -> None:
+        note_piece(journal, piece, sha256)
+        seen.append((part.complete, part.prefix_pieces, set(part.hashes)))
+
+    monkeypatch.setattr(PieceJournal, "note_piece", watched)
+    fill(part)
+    assert seen == [(False, n, set(range(n))) for n in range(8)]
+    assert part.complete
+    part.finish()
 
 
 def test_a_bad_file_is_set_aside(tmp_path: Path) -> None:
