@@ -1204,6 +1204,10 @@
         <translation>内存</translation>
     </message>
     <message>
+        <source>Open to the network: {address}</source>
+        <translation>已向网络开放：{address}</translation>
+    </message>
+    <message>
         <source>Endpoint failed</source>
         <translation>服务端点故障</translation>
     </message>

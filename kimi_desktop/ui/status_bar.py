@@ -116,7 +116,9 @@ class StatusBar(Focusable, QPushButton):
         """The address of the gateway, or that it is off."""
         status = self._bridge.services.serve.status
         if status.state is ServeState.ON:
-            return status.url.partition("://")[2].partition("/")[0]
+            address = status.url.partition("://")[2].partition("/")[0]
+            is_open = self.tr("Open to the network: {address}")
+            return is_open.format(address=address) if status.address else address
         if status.state is ServeState.FAILED:
             return self.tr("Endpoint failed")
         return self.tr("Endpoint off")
@@ -220,13 +222,15 @@ class StatusBar(Focusable, QPushButton):
         width = QFontMetrics(font).horizontalAdvance(text)
         x = self.width() - 16 - width
         painter.setFont(font)
-        painter.setPen(color(t.muted))
+        status = self._bridge.services.serve.status
+        state = status.state
+        is_open = state is ServeState.ON and bool(status.address)
+        painter.setPen(color(t.bad if is_open else t.muted))
         painter.drawText(QRectF(x, 1, width + 1, HEIGHT - 1), Qt.AlignmentFlag.AlignVCenter, text)
         x -= 16
         dot = QRectF(x, (HEIGHT - 8) / 2 + 0.5, 8, 8)
-        state = self._bridge.services.serve.status.state
         if state is ServeState.ON:
-            box(painter, dot, 4, fill=t.ok)
+            box(painter, dot, 4, fill=t.bad if is_open else t.ok)
         elif state is ServeState.FAILED:
             box(painter, dot, 1, fill=t.bad)
         elif state is ServeState.STARTING:

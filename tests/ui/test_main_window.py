@@ -446,6 +446,10 @@ def test_the_status_bar_follows_and_leads_to_monitor(qtbot, window, services: Sc
     assert bar.endpoint() == "Endpoint off"
     services.serve.switch_on()
     assert bar.endpoint() == "127.0.0.1:8080"
+    services.serve.set_address("192.168.1.20")
+    assert bar.endpoint() == "Open to the network: 192.168.1.20:8080"
+    assert "Open to the network" in bar.accessibleDescription()
+    services.serve.set_address("")
     assert "18.4 tok/s" in bar.accessibleDescription()
     qtbot.mouseClick(bar, Qt.MouseButton.LeftButton)
     assert window.stack.currentWidget().text() == "monitor"

@@ -14,6 +14,7 @@ import sys
 import urllib.request
 from contextlib import closing
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import psutil
@@ -472,6 +473,22 @@ def test_a_unit_serves_the_profile_that_it_was_written_from(tmp_path: Path) -> N
     inside = str(home).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     assert f'\nEnvironment="KIMI_DESKTOP_HOME={inside}"\n' in text
     assert "--lan" not in text
+
+
+@pytest.mark.skipif(which("systemd-analyze") is None, reason="needs systemd")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    told = written_unit(tmp_path / '50% "my" $HOME \\ 月', tmp_path, 'a 50% $m "q"')
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    done = subprocess.run(
+        ["systemd-analyze", "--user", "verify", told["unit"]],
+        env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_another_unit_is_kept_and_said(tmp_path: Path) -> None:
