@@ -23,6 +23,8 @@ from kimi_desktop.downloads.types import FileJob, Source
 _PASSING = frozenset({408, 429, 500, 502, 503, 504, *range(520, 530)})
 """Statuses that another try may change."""
 _WAITING = ("RateLimit", "Retry-After", "Date")
+COMMIT_HEADER = "X-Repo-Commit"
+"""Hugging Face's word on every answer about a file, the redirect to its CDN included."""
 _MISSING = {"RevisionNotFound": ErrorCode.HUB_NO_REVISION, "RepoNotFound": ErrorCode.HUB_NO_REPO}
 
 
@@ -83,6 +85,8 @@ def check(answer: RangeAnswer, request: Request) -> bool:
     Raises:
         TroubleError: it is no good.
     """
+    if answer.status == http.HTTPStatus.NETWORK_AUTHENTICATION_REQUIRED:
+        raise _portal(request)
     if answer.status not in (200, 206):
         raise _refusal(answer, request)
     _check_identity(answer, request)
@@ -197,7 +201,10 @@ def _refused_by_hub(answer: RangeAnswer, request: Request) -> TroubleError:
 
 
 def _is_page(answer: RangeAnswer) -> bool:
-    return "html" in answer.headers.get("Content-Type", "").lower()
+    """By its type, or because it begins as a page does and no hub says what it is."""
+    if "html" in answer.headers.get("Content-Type", "").lower():
+        return True
+    return COMMIT_HEADER not in answer.hub_headers and answer.peek(1) == b"<"
 
 
 def _portal(request: Request) -> TroubleError:

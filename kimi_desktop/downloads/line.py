@@ -91,6 +91,14 @@ class RangeAnswer:
         tag = self.hub_headers.get("X-Linked-ETag", "").removeprefix("W/").strip('"')
         return tag if _SHA256.fullmatch(tag) else None
 
+    def peek(self, count: int) -> bytes:
+        """The first bytes of the body, without taking them; b"" when it has none.
+
+        Raises:
+            OSError, http.client.HTTPException: the connection broke or stalled.
+        """
+        return self._answer.peek(count)[:count]
+
     def readinto(self, buffer: memoryview) -> int:
         """Put what has come into ``buffer``; 0 at the end of the body.
 

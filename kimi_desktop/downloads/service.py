@@ -39,7 +39,7 @@ from kimi_desktop.downloads.queue_types import (
 )
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from kimi_desktop.downloads.versions import contested, rest_of
-from kimi_desktop.downloads.watching import Patience, SleepWatch, may_go_on
+from kimi_desktop.downloads.watching import Patience, SleepWatch, may_go_on, needs_network
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +181,10 @@ class Downloads:
         """Take a finished one off the list; its files stay."""
         return self._submit(lambda: self._cancel(key, keep_partial=True))
 
+    def network_changed(self) -> Operation[None]:
+        """There is a network again, perhaps: what waits for one tries now."""
+        return self._submit(self._network_changed)
+
     def set_speed_limit(self, bytes_per_s: int | None) -> Operation[None]:
         """Limit all downloads together, from now on; None = no limit."""
         return self._submit(lambda: self._set_speed_limit(bytes_per_s))
@@ -317,6 +321,11 @@ class Downloads:
         finally:
             if not keep_partial:
                 await self._io.in_pool(remove_partial, spec)
+
+    async def _network_changed(self) -> None:
+        running = self._running
+        if running is not None and needs_network(self._list.status(running.job.id)):
+            running.send(do="wake")
 
     async def _set_speed_limit(self, bytes_per_s: int | None) -> None:
         def change(settings: Settings) -> Settings:

@@ -43,6 +43,11 @@ def may_go_on(job: Job) -> bool:
     return False
 
 
+def needs_network(status: DownloadStatus) -> bool:
+    """It waits, and not for a server: nobody can be reached from here."""
+    return status.waiting is not None and status.waiting.code in _EVERYWHERE
+
+
 class Patience:
     """Notices a server that keeps its download waiting: others need not wait behind it."""
 
@@ -52,8 +57,7 @@ class Patience:
 
     def is_over(self, status: DownloadStatus) -> bool:
         """Whether the download has waited for a minute, and not because there is no network."""
-        waiting = status.waiting
-        if waiting is None or waiting.code in _EVERYWHERE:
+        if status.waiting is None or needs_network(status):
             self._since = None
             return False
         now = self._clock()

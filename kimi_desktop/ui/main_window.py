@@ -353,8 +353,13 @@ class MainWindow(QWidget):
         from kimi_desktop.ui.download_watch import DownloadWatch  # noqa: PLC0415 - not at the start
         from kimi_desktop.ui.leftovers import offer_to_end_leftovers  # noqa: PLC0415
         from kimi_desktop.ui.missing_font import warn_without_chinese_font  # noqa: PLC0415
+        from kimi_desktop.ui.network_watch import (  # noqa: PLC0415
+            NetworkWatch,
+            network_information,
+        )
 
         self._downloads = DownloadWatch(self._bridge, self, self.rail)
+        NetworkWatch(self._bridge, network_information(), self)
         warn_without_chinese_font(self.notices)
         offer_to_end_leftovers(self._bridge, self.notices)
 

@@ -347,6 +347,9 @@ class ScriptedDownloads:
         self.set_downloads(*(one for one in self._list if one.id != key))
         return self._desk.operation("downloads.forget", None, key)
 
+    def network_changed(self) -> Operation[None]:
+        return self._desk.operation("downloads.network_changed", None)
+
     def set_speed_limit(self, bytes_per_s: int | None) -> Operation[None]:
         self._limit = bytes_per_s
         return self._desk.operation("downloads.set_speed_limit", None, bytes_per_s)

@@ -224,6 +224,9 @@ class DownloadService(Protocol):
     def forget(self, key: str) -> Operation[None]:
         """Take a READY or FAILED one off the list; all files stay."""
 
+    def network_changed(self) -> Operation[None]:
+        """What waits for a network tries now; without it, it looks every quarter of a minute."""
+
     def set_speed_limit(self, bytes_per_s: int | None) -> Operation[None]:
         """Limit all downloads together, from now on; None = no limit. Kept in the settings."""
 

@@ -27,7 +27,7 @@ from kimi_desktop.downloads.queue_types import (
 from kimi_desktop.downloads.source_choice import MOST_JITTER_S
 from kimi_desktop.downloads.types import DownloadSpec
 from tests.support.hub.content import HubFile
-from tests.support.hub.faults import Fault, retry_later
+from tests.support.hub.faults import Fault, captive_portal, retry_later
 from tests.support.hub.repos import Account
 from tests.support.hub.server import LocalHub
 from tests.support.queues import WAIT_S, Queue, nobody_left, workers
@@ -370,6 +370,34 @@ def test_after_sleep_the_connections_are_new(
         hub.faults.clear()
         queue.until_state(key, READY)
     assert sent == ["wake"]  # not only the time-out of a silent line
+
+
+def test_a_network_that_comes_back_wakes_what_waits_for_it(
+    hub: LocalHub, spec: DownloadSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[object] = []
+    send = JobRun.send
+
+    def listen(run: JobRun, **command: object) -> None:
+        sent.append(command["do"])
+        send(run, **command)
+
+    monkeypatch.setattr(JobRun, "send", listen)
+    slow(hub)
+    with Queue(tmp_path) as queue:
+        queue.downloads.network_changed().result(WAIT_S)  # nothing to wake
+        key = started(queue, spec)
+        queue.downloads.network_changed().result(WAIT_S)  # it waits for nothing
+        queue.downloads.pause(key).result(WAIT_S)
+        hub.faults.add("/resolve/", captive_portal())
+        queue.downloads.resume(key).result(WAIT_S)
+        queue.until(key, lambda status: status.waiting is not None)
+        hub.faults.clear()
+        assert sent == []
+        queue.downloads.network_changed().result(WAIT_S)
+        assert sent == ["wake"]
+        hub.speeds.clear()
+        queue.until_state(key, READY)
 
 
 def test_a_drive_that_is_not_connected_is_waited_for(

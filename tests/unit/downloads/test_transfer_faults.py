@@ -241,6 +241,33 @@ def test_a_sign_in_page_is_waited_out_and_nothing_is_written(hub: LocalHub, tmp_
     assert_whole(hub, tmp_path)
 
 
+SIGN_IN = b"<!DOCTYPE html><p>Please sign in"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=511, body=SIGN_IN),
+        Fault(status=200, body=SIGN_IN, headers=(("X-Repo-Commit", None), ("Content-Type", None))),
+        Fault(
+            status=200,
+            body=SIGN_IN,
+            headers=(("X-Repo-Commit", None), ("Content-Type", "application/octet-stream")),
+        ),
+    ],
+)
+def test_a_sign_in_page_that_does_not_say_so(hub: LocalHub, tmp_path: Path, fault: Fault) -> None:
+    hub.faults.add(HUB, fault)
+    running = run(hub, tmp_path).start()
+    while not any(facts["waiting"] for facts in running.progress):
+        time.sleep(0.02)
+    assert running.progress[-1]["waiting"]["code"] == "downloads.portal"
+    assert running.progress[-1]["done"] == 0
+    hub.faults.clear()
+    running.wait()
+    assert_whole(hub, tmp_path)
+
+
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://x/y", "http://me:pw@127.0.0.1/"])
 def test_redirects_to_bad_places_end_it(hub: LocalHub, tmp_path: Path, location: str) -> None:
     hub.faults.add(HUB, redirect(location))
