@@ -65,6 +65,7 @@ def failing(bench: AttachedBench, name: str, model: str = "") -> KimiError:
 
 def test_attach_chat_detach(bench: AttachedBench, chats: ChatService) -> None:
     with OpenAiServer("vllm", key=KEY, context=4096) as server:
+        server.orders.pause_s = 0.05
         status = attach(bench, server)
         assert (status.state, status.engine_name, status.pid) == (S.READY, "Lab", None)
         assert status.settings is None

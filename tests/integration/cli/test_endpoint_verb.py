@@ -179,6 +179,7 @@ def test_add_with_a_key_file_then_chat(
     run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     with OpenAiServer("vllm", key=KEY) as server:
+        server.orders.pause_s = 0.05
         added = run("endpoint", "add", "Lab", server.url, "--key-file", stdin=f"{KEY}\n")
         assert (added.returncode, added.stderr) == (0, "")
         assert "key in a private file" in added.stdout
