@@ -143,7 +143,7 @@ def test_lost_it_is_named_with_its_ways_out(qtbot, window, services):
     assert bar.pill.dot is Dot.BAD
     assert bar.state_button().word() == "Failed"
     qtbot.mouseClick(bar.state_button(), Qt.MouseButton.LeftButton)
-    panel = window.overlays.current.failure.panel
+    panel = window.failure.failure.panel
     assert panel.accessibleName() == "Lab no longer answers: Connection refused."
     assert panel.log_button().isHidden()
     assert [button.text() for button in panel.fix_buttons()] == [
