@@ -143,7 +143,10 @@ def test_lost_it_is_named_with_its_ways_out(qtbot, window, services):
     assert bar.pill.dot is Dot.BAD
     assert bar.state_button().word() == "Failed"
     qtbot.mouseClick(bar.state_button(), Qt.MouseButton.LeftButton)
-    panel = window.failure.failure.panel
+    assert not window.failure.isVisible()  # the Chat page tells it in place
+    shown = [each for each in window.findChildren(EngineFailurePanel) if each.isVisible()]
+    assert len(shown) == 1
+    panel = shown[0].panel
     assert panel.accessibleName() == "Lab no longer answers: Connection refused."
     assert panel.log_button().isHidden()
     assert [button.text() for button in panel.fix_buttons()] == [
