@@ -78,8 +78,26 @@ class Row:
     """In the sum that a fit makes small; settings that are usual count more."""
 
 
+LATENT = frozenset({"deepseek2"})
+"""V is a view of K: one copy of a layer's cache as F16, which may lie in a hole (``graph_terms``).
+Where only experts are in main memory one staged weight: each of a block's three begins a part of
+the graph, and the one before has been read by then."""
+
+
 def stages_of(rows: Sequence[Row]) -> list[str]:
     """The stages that a place may have."""
+    found = _stages_of(rows)
+    if rows[0].key[KEY.index("architecture")] not in LATENT:
+        return found
+    if rows[0].place.startswith("stage"):
+        found = [stage for stage in found if not stage.startswith("2 staged")]
+    if rows[0].place.startswith("pipe") and "2 converted" in found:
+        found = [stage for stage in found if "converted" not in stage or "bf16" in stage]
+        found += ["lodged", "spilled"]
+    return found
+
+
+def _stages_of(rows: Sequence[Row]) -> list[str]:
     have = {name for row in rows for name, value in row.terms.items() if value}
     bases = [""] + [
         name

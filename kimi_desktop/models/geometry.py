@@ -88,6 +88,10 @@ class Geometry:
     context_train: int
     exact: bool
     """False: the architecture's cache rule is not known, full attention is assumed."""
+    key_length_mla: int = 0
+    """Of MLA: elements of a head's query, outside of the latent."""
+    value_length_mla: int = 0
+    """The same of its output."""
 
     @property
     def n_layer_main(self) -> int:
@@ -193,6 +197,8 @@ class _GeometryReader:
             tied_output="output.weight" not in self._names,
             context_train=self._int("context_length"),
             exact=self._is_exact(),
+            key_length_mla=self._int("attention.key_length_mla"),
+            value_length_mla=self._int("attention.value_length_mla"),
         )
 
     def _int(self, key: str, default: int = 0) -> int:

@@ -153,6 +153,8 @@ def terms_of(load: Load, device: int) -> dict[str, float]:
     terms = {
         "scores": 0.0,
         "converted": 0.0,
+        "lodged": 0.0,
+        "spilled": 0.0,
         "bf16": 0.0,
         "copies": 0.0,
         "staged": 0.0,
@@ -172,6 +174,9 @@ def terms_of(load: Load, device: int) -> dict[str, float]:
     if device in load.kinds or brings:  # else it works on the output alone
         terms["scores"] = _scores(load, device)
         terms["converted"] = _converted(load)
+        query, whole = _holes(geometry)
+        if terms["converted"] > query:
+            terms["lodged" if terms["converted"] <= whole else "spilled"] = terms["converted"]
         terms["bf16"] = float(placement.cache_type_k == "BF16")
         terms["copies"] = _copied(load)
     if device == 0 and placement.offload_ops:
@@ -290,6 +295,22 @@ def _converted(load: Load) -> float:
         return 0.0
     rows = _longest_cells(load) * load.room.n_stream
     return sum(_widest(load.geometry)) * 2 * rows / load.token_bytes
+
+
+def _holes(geometry: Geometry) -> tuple[float, float]:
+    """What attention has freed by the time that it converts a cache of latents (MLA).
+
+    On the first GPU the query of all heads, then with it their output and the token's own row of
+    the cache. A converted copy that fits lies there; a larger one lies behind what is in use. Seen
+    with DeepSeek V3 in a pipeline (b11549): of 24,480 and 24,768 floats per token the one fits into
+    the first and the other does not, of 41,472 and 41,760 into the second; these are 24,576 and
+    41,536.
+    """
+    if not geometry.is_mla:
+        return 0.0, 0.0
+    query = geometry.n_head * geometry.key_length_mla
+    output = geometry.n_head * geometry.value_length_mla
+    return float(query), float(query + output + geometry.kv_lora_rank + geometry.n_rot)
 
 
 def _copied(load: Load) -> float:

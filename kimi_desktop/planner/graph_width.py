@@ -83,6 +83,8 @@ def class_of(stage: Stage) -> str:
     have = {term for _, term in stage}
     if {"staged", "dense"} & have:
         return "staged" if "staged" in have else "dense"
+    if {"lodged", "spilled"} & have:
+        return "converted"
     return next((name for name in CLASSES if name in have), GRAPH)
 
 
