@@ -1,6 +1,6 @@
 """The cheapest of a model's placements for one context: which GPUs, cache, micro-batch. Pure.
 
-Candidates come from ``candidates``. They are compared by the time of one exchange, a prompt and an
+Candidates come from ``site``. They are compared by the time of one exchange, a prompt and an
 answer, so that a GPU which only helps with prompts counts as well.
 """
 
@@ -10,10 +10,11 @@ import dataclasses
 from collections.abc import Sequence
 
 from kimi_desktop.base.units import GIB
-from kimi_desktop.planner.candidates import Candidate, Site, Way
+from kimi_desktop.planner.candidates import Candidate, Way
 from kimi_desktop.planner.plan_types import Wishes
 from kimi_desktop.planner.profiles import RULES, cache_type_fits
 from kimi_desktop.planner.run_split import RunSplit
+from kimi_desktop.planner.site import Site
 from kimi_desktop.planner.types import Placement
 
 SMALL_UBATCH = 512

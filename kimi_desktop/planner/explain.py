@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from kimi_desktop.base.errors import Param
 from kimi_desktop.base.units import format_context, format_count, format_gib
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.planner.candidates import Candidate, Site, Way
+from kimi_desktop.planner.candidates import Candidate, Way
 from kimi_desktop.planner.choose import SMALL_UBATCH
 from kimi_desktop.planner.plan_types import Decision, Fit, Plan, Wishes
 from kimi_desktop.planner.profiles import context_aim
 from kimi_desktop.planner.rpc import device_id, device_label, own_gpus
+from kimi_desktop.planner.site import Site
 from kimi_desktop.planner.types import ModelShape
 from kimi_desktop.planner.weights import layer_devices
 

@@ -11,10 +11,11 @@ import dataclasses
 from collections.abc import Sequence
 from itertools import permutations
 
-from kimi_desktop.planner.candidates import Candidate, Site, Way
+from kimi_desktop.planner.candidates import Candidate, Way
 from kimi_desktop.planner.choose import SMALL_UBATCH, Chooser, whole_gib
 from kimi_desktop.planner.plan_types import Wishes
 from kimi_desktop.planner.run_split import RunSplit
+from kimi_desktop.planner.site import Site
 from kimi_desktop.planner.spread import kept_experts
 from kimi_desktop.planner.types import ALL_LAYERS, Placement
 from kimi_desktop.planner.weights import layer_devices

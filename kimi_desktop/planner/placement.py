@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from kimi_desktop.base.units import MIB, format_gib
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.planner.candidates import Candidate, Site
+from kimi_desktop.planner.candidates import Candidate
 from kimi_desktop.planner.choose import Chooser
 from kimi_desktop.planner.explain import explain
 from kimi_desktop.planner.fixed import FixedChooser
@@ -33,6 +33,7 @@ from kimi_desktop.planner.profiles import (
 )
 from kimi_desktop.planner.remedies import find_remedies
 from kimi_desktop.planner.rpc import device_id, own_gpus
+from kimi_desktop.planner.site import Site
 from kimi_desktop.planner.speed_setup import ForecastRule, speed_rule
 from kimi_desktop.planner.squeeze import Squeeze
 from kimi_desktop.planner.types import LoadForecast, ModelShape, Placement

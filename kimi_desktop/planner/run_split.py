@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import comb
 
-from kimi_desktop.planner.candidates import Site
+from kimi_desktop.planner.site import Site
 from kimi_desktop.planner.spread import fill
 from kimi_desktop.planner.types import Placement
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language, describe_error
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.planner import candidates
+from kimi_desktop.planner import site as site_module
 from kimi_desktop.planner.flags import plan_flags
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import find_plan, forecast_on
@@ -346,7 +346,7 @@ def test_an_estimate_keeps_more_free() -> None:
 def test_no_spread_is_searched_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many sets of GPUs come to the same few: a search of Kimi K3 on eight cards shares them."""
     asked: list[object] = []
-    real = candidates.spread_experts
+    real = site_module.spread_experts
 
     def spread(
         dense: Sequence[int], experts: Sequence[int], budgets: Sequence[float], reads: Reads
@@ -354,7 +354,7 @@ def test_no_spread_is_searched_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append((tuple(dense), tuple(budgets), tuple(reads.gpus), tuple(reads.dense)))
         return real(dense, experts, budgets, reads)
 
-    monkeypatch.setattr(candidates, "spread_experts", spread)
+    monkeypatch.setattr(site_module, "spread_experts", spread)
     find_plan(shape("kimi-k3.mxfp4"), named_machine("small-8-unequal"), with_remedies=False)
     assert len(asked) > 20
     assert len(set(asked)) == len(asked)
