@@ -6,8 +6,6 @@ the planner, the monitor's phases from the chat, the gateway's target from the e
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import logging
 import threading
 import time
@@ -30,7 +28,6 @@ from kimi_desktop.backends.types import (
     LoadRemarked,
     LoadSettings,
 )
-from kimi_desktop.base.errors import PlanError
 from kimi_desktop.base.events import Event, EventBus
 from kimi_desktop.base.io_loop import IoLoop
 from kimi_desktop.base.paths import AppPaths
@@ -68,31 +65,24 @@ from kimi_desktop.downloads.queue_types import DownloadFinished, DownloadState
 from kimi_desktop.downloads.remote_models import RemoteModels
 from kimi_desktop.downloads.service import Downloads
 from kimi_desktop.downloads.verify.service import VerifyService
-from kimi_desktop.learning import LEAST_PROMPT, kept_tokens, run_of
+from kimi_desktop.forecasting import forecast_load, without_engine
+from kimi_desktop.learning import LEAST_PROMPT
 from kimi_desktop.machine.gpus import GpuReader
 from kimi_desktop.machine.holders import holders_of
 from kimi_desktop.machine.service import MachineService
 from kimi_desktop.machine.types import Machine, MachineProbed
 from kimi_desktop.models.catalogue import shipped_catalogue
-from kimi_desktop.models.hf_folder import HfModel
 from kimi_desktop.models.service import LocalModels
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.experiments import Experiments
-from kimi_desktop.monitor.notebook import Notebook, RunIntent
-from kimi_desktop.monitor.run_types import Band, RunFacts, RunForecast
+from kimi_desktop.monitor.notebook import Notebook
+from kimi_desktop.monitor.run_types import RunFacts
 from kimi_desktop.monitor.service import MonitorService
 from kimi_desktop.monitor.types import Sample
+from kimi_desktop.outlook import Outlook
 from kimi_desktop.planner.cache import kv_bytes_per_token
-from kimi_desktop.planner.memory import shape_of
-from kimi_desktop.planner.placement import forecast_on
-from kimi_desktop.planner.speed import forecast_speed
-from kimi_desktop.planner.speed_learn import is_telling
-from kimi_desktop.planner.speed_types import FinishedRun, SpeedForecast
 from kimi_desktop.planner.tiers import machine_verdict
 from kimi_desktop.planner.types import ExactCheck, LoadForecast
-from kimi_desktop.planner.vllm_search import plan_server
-from kimi_desktop.planner.vllm_types import ServerPlan, ServerWishes
-from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 from kimi_desktop.serve.service import ServeService
 from kimi_desktop.server_keys import StoredServerKeys
 
@@ -101,52 +91,6 @@ log = logging.getLogger(__name__)
 IDLE = (EngineState.STOPPED, EngineState.FAILED)
 FRESH_S = 3.0
 """A sample is of the same moment as a look at the machine when it is no older."""
-
-
-def forecast_load(
-    settings: LoadSettings, model: LocalModel, machine: Machine, *, uses_gpus: bool
-) -> LoadForecast:
-    """The planner's forecast of these settings; without devices when the header was not read."""
-    if model.facts is None or model.facts.geometry is None or model.facts.tensors is None:
-        return LoadForecast(())
-    gpus = gpus_of(settings, machine, uses_gpus=uses_gpus)
-    return forecast_on(shape_of(model.facts), placement_of(settings), machine, gpus)
-
-
-def plan_vllm(
-    model: VllmModel | HfModel, machine: Machine, wishes: ServerWishes | None = None
-) -> ServerPlan:
-    """How vLLM or SGLang would serve a model: splits, budgets, cache, users. Some milliseconds.
-
-    Raises:
-        PlanError: a wish that no engine can fulfil, or a model without tensors.
-    """
-    served = weigh(model) if isinstance(model, HfModel) else model
-    return plan_server(served, machine, wishes or ServerWishes())
-
-
-def without_engine(machine: Machine, sample: Sample | None) -> Machine:
-    """A machine with the memory of our own engine given back, as far as it is known.
-
-    Args:
-        machine: looked at while the engine was running.
-        sample: of that moment; None when there is none.
-    """
-    if sample is None:
-        return machine
-    held = {gpu.index: gpu.engine_vram_bytes or 0 for gpu in sample.gpus}
-    gpus = tuple(
-        dataclasses.replace(
-            gpu,
-            vram_free_bytes=min(gpu.vram_free_bytes + held.get(gpu.index, 0), gpu.vram_total_bytes),
-        )
-        for gpu in machine.gpus
-    )
-    memory = machine.memory
-    # File pages of the weights count as available already.
-    available = memory.available_bytes + (sample.engine_anonymous_bytes or 0)
-    memory = dataclasses.replace(memory, available_bytes=min(available, memory.total_bytes))
-    return dataclasses.replace(machine, gpus=gpus, memory=memory)
 
 
 class Core:
@@ -257,6 +201,7 @@ class Core:
             self.io, self.bus, self.store, StoredServerKeys(paths.config), self.engine
         )
         self.plans = self.engine.plans
+        self.outlook = Outlook(self.models, self.plans, self.learned)
         self.servers = self.engine.servers
         self.checks = EngineChecks(
             self.io, build=self.engine.engines.chosen_build, catalogue=shipped_catalogue
@@ -283,7 +228,7 @@ class Core:
         self._engine_then: Sample | None = None
         """What our engine held when the machine was last looked at."""
         self.monitor = MonitorService(self.io, self.bus, self._gpus, metrics=self.engine.metrics)
-        self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self._intent)
+        self.notebook = Notebook(self.io, self.bus, paths.runs_file, intent=self.outlook.intent)
         self.diagnosis = Diagnoses(
             self.io,
             self.bus,
@@ -324,7 +269,7 @@ class Core:
                 machine=lambda: self.machine.machine,
                 samples=self.monitor.history,
                 requests=lambda: self.serve.status.live,
-                expected=self._expected,
+                expected=self.outlook.expected,
                 pricing=Pricing(self.engine.forecast, self.plans.arrange),
             ),
         )
@@ -479,8 +424,7 @@ class Core:
                 self.io.pool(self._read_back, status.settings)
 
     def _read_back(self, settings: LoadSettings) -> None:
-        models = self.models.models
-        model = next((one for one in models if one.path == settings.model_path), None)
+        model = self.outlook.model_of(settings)
         forecast = self.engine.forecast(settings, model) if model else LoadForecast(())
         loaded = read_loaded(self.engine.log_text().splitlines())
         found = (*does_without(settings), *differences(loaded, settings, forecast))
@@ -493,56 +437,10 @@ class Core:
         """Noted, compared with its forecast, and learned from unless something held it up."""
         self._note_answer(stats)
         if not self.watcher.judge_answer(event):
-            self._learn(stats, settings)
-
-    def _expected(
-        self, settings: LoadSettings, model: LocalModel, kept: int, prompt: int
-    ) -> SpeedForecast | None:
-        """The speed of a running engine's next answer; None for a model that tells nothing."""
-        try:
-            setup = self.plans.work_of(settings, model, kept)
-        except PlanError:
-            return None
-        if not is_telling(FinishedRun(setup)):
-            return None
-        return forecast_speed(setup, prompt, factors=self.learned.factors())
+            self.outlook.learn(stats, settings)
 
     def _note_answer(self, stats: AnswerStats) -> None:
         fresh = stats.prompt_tokens - stats.cached_tokens
         first = stats.first_token_s
         prefill = fresh / first if first and fresh >= LEAST_PROMPT else None
         self.notebook.note_answer(stats.tokens, stats.decode_tokens_per_s, prefill, first)
-
-    def _intent(self, settings: LoadSettings) -> RunIntent:
-        """Of a run that begins: which model, and what is forecast of it."""
-        models = self.models.models
-        model = next((one for one in models if one.path == settings.model_path), None)
-        if model is None:
-            return RunIntent(settings.model_path.stem, "", RunForecast())
-        quantization = model.facts.quantization if model.facts is not None else ""
-        try:
-            priced = self.plans.price(settings, model, self.plans.profile)
-        except PlanError:
-            return RunIntent(model.title, quantization, RunForecast())
-        decode, load = priced.speed.decode_tps, priced.speed.load_s
-        held = {
-            row.device: row.used_bytes - row.others_bytes for row in priced.plan.forecast.devices
-        }
-        forecast = RunForecast(
-            Band(decode.low, decode.likely, decode.high),
-            Band(load.low, load.likely, load.high),
-            held,
-        )
-        return RunIntent(model.title, quantization, forecast)
-
-    def _learn(self, stats: AnswerStats, settings: LoadSettings | None) -> None:
-        """An answer corrects what is forecast of this machine."""
-        if settings is None:
-            return
-        models = self.models.models
-        model = next((one for one in models if one.path == settings.model_path), None)
-        if model is None:
-            return
-        with contextlib.suppress(PlanError):  # no header, or nobody has looked at the machine
-            setup = self.plans.work_of(settings, model, kept_tokens(stats))
-            self.learned.learn(run_of(stats, setup))

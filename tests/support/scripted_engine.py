@@ -24,7 +24,7 @@ from kimi_desktop.base.errors import BackendError, KimiError
 from kimi_desktop.base.events import EventBus
 from kimi_desktop.base.operation import Operation
 from kimi_desktop.base.settings import EngineSettings
-from kimi_desktop.core import forecast_load
+from kimi_desktop.forecasting import forecast_load
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.host_settings import threads_for
 from kimi_desktop.planner.plan_types import Wishes

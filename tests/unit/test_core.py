@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from kimi_desktop.core import without_engine
+from kimi_desktop.forecasting import without_engine
 from tests.support import scripted_data as data
 
 GIB = data.GIB

@@ -21,7 +21,7 @@ from kimi_desktop.backends.types import (
     Sampling,
 )
 from kimi_desktop.base.settings import EngineSettings, SettingsStore
-from kimi_desktop.core import forecast_load
+from kimi_desktop.forecasting import forecast_load
 from kimi_desktop.models.library import Library
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.cache import kv_bytes_per_token

@@ -23,7 +23,7 @@ from kimi_desktop.backends.types import (
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.settings import SettingsStore
-from kimi_desktop.core import forecast_load
+from kimi_desktop.forecasting import forecast_load
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.planner.memory import shape_of

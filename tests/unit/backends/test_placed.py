@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kimi_desktop.backends.command import EngineBuild, build_command
 from kimi_desktop.backends.placed import gpus_of, launch_of_settings, placement_of, settings_of
 from kimi_desktop.backends.types import EngineKind, LoadSettings
-from kimi_desktop.core import forecast_load
+from kimi_desktop.forecasting import forecast_load
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.flags import launch_of, plan_flags
 from kimi_desktop.planner.memory import shape_of

@@ -12,7 +12,7 @@ import pytest
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.units import GIB, MIB
-from kimi_desktop.core import plan_vllm
+from kimi_desktop.forecasting import plan_vllm
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.vllm_flags import command_line, server_flags, split_flags
 from kimi_desktop.planner.vllm_report import (
