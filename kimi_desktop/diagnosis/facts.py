@@ -14,7 +14,7 @@ from kimi_desktop.chat.text_checks import TextLook, look_at
 from kimi_desktop.diagnosis.conditions import number
 from kimi_desktop.diagnosis.log_text import LogText
 from kimi_desktop.diagnosis.patterns import pattern
-from kimi_desktop.diagnosis.types import Evidence
+from kimi_desktop.diagnosis.types import EngineExit, Evidence
 
 NUMBERED_SIGNALS: Mapping[int, str] = {
     1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
@@ -47,6 +47,8 @@ SIGNALS_OF_CODES: Mapping[int, str] = {
 _STATUS = r"(0xc0000[0-9a-f]{3}|-10737\d{5}|32212\d{5}|184467440\d{11})\b"
 _TOLD_CODE = pattern(_STATUS + r"|ExceptionCode:? c0000")
 _CODE = re.compile(rf"(?<![\w.]){_STATUS}|ExceptionCode:? (c0000[0-9a-f]{{3}})\b", re.IGNORECASE)
+_EXIT = re.compile(r"exit(?:ed with)?(?: status| code):? -(4|6|7|8|11)\b", re.IGNORECASE)
+_TOLD_EXIT = pattern(_EXIT.pattern)
 NTSTATUSES = (
     0xC0000005, 0xC0000409, 0xC0000135, 0xC0000139, 0xC0000142, 0xC0000138, 0xC000007B, 0xC0000022,
     0xC000001D, 0xC0000006, 0xC0000017, 0xC0000025, 0xC0000094, 0xC00000FD, 0xC000012D, 0xC000013A,
@@ -81,7 +83,7 @@ _LAST_OF_NCCL = re.compile(r"nccl|P2P access cache|custom_all_reduce|Init COMPLE
 def facts_of(evidence: Evidence, log: LogText) -> dict[str, Any]:
     """All facts of ``evidence`` under the names that rules use."""
     end = evidence.exit
-    signal = end.signal or SIGNALS_OF_CODES.get(end.code or 0)
+    signal = end.signal or SIGNALS_OF_CODES.get(end.code or 0) or _told_fault(end, log)
     facts: dict[str, Any] = {
         "engine": evidence.engine.lower(),
         "version": evidence.engine_version,
@@ -136,6 +138,18 @@ def _texts(log: LogText, phase: str) -> dict[str, Any]:
         "text.gibberish": any(look.is_gibberish for look in looks),
         "text.finish_length": finish_length,
     }
+
+
+def _told_fault(end: EngineExit, log: LogText) -> str | None:
+    """The fault signal of an engine below another program, which tells it in its log.
+
+    Only faults: a worker that was told to end (-15) says nothing about the first cause.
+    """
+    if end.code is not None and end.code >= 128:
+        return None
+    number = log.find(_TOLD_EXIT)
+    told = None if number is None else _EXIT.search(log.lines[number])
+    return NUMBERED_SIGNALS[int(told[1])] if told else None
 
 
 def _ntstatus(code: int | None, log: LogText) -> str | None:
