@@ -12,7 +12,7 @@ from kimi_desktop.base.messages import TOPICS, Language, cause_sentences
 from kimi_desktop.diagnosis.case import case_line, evidence_of
 from kimi_desktop.diagnosis.engine import diagnose
 from kimi_desktop.diagnosis.rules import shipped_rules
-from kimi_desktop.diagnosis.types import CONFIDENT
+from kimi_desktop.diagnosis.types import CONFIDENT, Evidence
 
 DATA = Path(__file__).parents[2] / "data"
 WANTED_SHARE = 0.97
@@ -41,6 +41,17 @@ def test_nearly_every_case_gets_its_cause_and_none_a_confident_wrong_one(
             confident_and_wrong.append((case["id"], best.cause))
     assert confident_and_wrong == []
     assert right / len(cases) >= WANTED_SHARE
+
+
+def test_what_systems_and_drivers_say_is_known() -> None:
+    """Error texts of CUDA, HIP, errno, Windows, Linux, systemd, NCCL, safetensors and the hub."""
+    missed = []
+    for line in (DATA / "system_texts.tsv").read_text(encoding="utf-8").splitlines():
+        text, wanted, phase = line.split("\t")
+        best = diagnose(Evidence(log=text, engine="llama.cpp", phase=phase)).cause
+        if (best.cause if best else "unknown") != wanted:
+            missed.append(text)
+    assert missed == []
 
 
 def test_every_cause_of_the_corpus_has_rules_and_every_rule_a_cause_with_texts() -> None:

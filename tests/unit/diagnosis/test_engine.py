@@ -32,6 +32,63 @@ def cause_of(log: str, **facts: object) -> str | None:
     return best.cause if best else None
 
 
+TRUNCATED = (
+    "E gguf_init_from_file: failed to read tensor data: file should be of size 9 but has size 8"
+)
+HINT_OF_SHARDS = "E the shard could not be read, incomplete"
+
+
+def test_a_hint_does_not_rule_out_proof() -> None:
+    both = diagnose(Evidence(log=f"{TRUNCATED}\n{HINT_OF_SHARDS}", phase="load"))
+    assert both.cause is not None
+    assert both.cause.cause == "file_truncated"
+    assert cause_of(HINT_OF_SHARDS, phase="load") == "shard_set_incomplete"
+
+
+@pytest.mark.parametrize(
+    ("told", "cause"),
+    [
+        ("server process terminated with exit code: -4", "cpu_instruction_unsupported"),
+        ("worker 2 ended with exit code: -15", None),
+    ],
+)
+def test_a_fault_that_another_program_tells_is_a_signal(told: str, cause: str | None) -> None:
+    """Only faults: a worker that was told to end says nothing about the first cause."""
+    found = diagnose(Evidence(log=told, exit=EngineExit(is_alive=True), phase="load")).findings
+    assert [finding.cause for finding in found if finding.confidence >= 0.8] == (
+        [cause] if cause else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("log", "facts", "cause"),
+    [
+        (
+            "numa: NUMA is enabled on this system; consider numactl",
+            {"phase": "serve", "machine": {"numa_nodes": 2}},
+            "numa_misplaced",
+        ),
+        (
+            '(reply is empty; finish_reason "length", reasoning_content 90 tokens, max_tokens 90)',
+            {"phase": "serve"},
+            "token_budget_used_up",
+        ),
+        (
+            "(the answer shows <|im_start|> and <|im_end|> markers)",
+            {"phase": "serve"},
+            "wrong_chat_template",
+        ),
+        (
+            "(word salad in many languages)",
+            {"phase": "serve", "settings": {"temperature": 3.5}},
+            "sampling_extreme",
+        ),
+    ],
+)
+def test_what_a_person_saw_while_it_served(log: str, facts: dict[str, object], cause: str) -> None:
+    assert cause_of(log, exit=EngineExit(is_alive=True), **facts) == cause
+
+
 def test_a_clear_refusal_is_the_cause_and_not_the_crash_that_follows() -> None:
     crash = EngineExit(signal="SIGSEGV")
     assert cause_of(REFUSED, exit=crash, phase="load") == "kv_quant_needs_flash_attn"
