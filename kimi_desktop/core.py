@@ -59,6 +59,7 @@ from kimi_desktop.downloads.jobs import kept_jobs
 from kimi_desktop.downloads.keeping.service import Keeper
 from kimi_desktop.downloads.keeping.types import Trash
 from kimi_desktop.downloads.load_verdict import load_verdict
+from kimi_desktop.downloads.newer import NewerVersions
 from kimi_desktop.downloads.preflight import Judge
 from kimi_desktop.downloads.preparing import preparing
 from kimi_desktop.downloads.queue_types import DownloadFinished, DownloadState
@@ -122,6 +123,14 @@ class Core:
                 judges=self._judges,
                 jobs=lambda: kept_jobs(paths.downloads_file),
             ),
+        )
+        self.newer = NewerVersions(
+            self.io,
+            self.bus,
+            paths.newer_file,
+            client,
+            self.hubs.hubs,
+            wanted=lambda: self.store.settings.hubs.looks_for_newer,
         )
         self.verify = VerifyService(self.io, self.bus, self.downloads)
         self.models = LocalModels(

@@ -43,6 +43,10 @@
         <translation>重新校验</translation>
     </message>
     <message>
+        <source>See the newer version…</source>
+        <translation>查看新版本…</translation>
+    </message>
+    <message>
         <source>Move…</source>
         <translation>移动…</translation>
     </message>
@@ -65,6 +69,10 @@
     <message>
         <source>demo, a base model</source>
         <translation>演示用，基座模型</translation>
+    </message>
+    <message>
+        <source>A newer version exists: commit {there}; here is {here}.</source>
+        <translation>有新版本：提交 {there}；本机为 {here}。</translation>
     </message>
     <message>
         <source>Chat with it</source>
@@ -606,6 +614,10 @@
         <translation>重新校验</translation>
     </message>
     <message>
+        <source>Look for newer versions</source>
+        <translation>检查新版本</translation>
+    </message>
+    <message>
         <source>Move to another folder…</source>
         <translation>移动到其他文件夹…</translation>
     </message>
@@ -797,6 +809,10 @@
         <translation>重要性矩阵</translation>
     </message>
     <message>
+        <source>newer version</source>
+        <translation>有新版本</translation>
+    </message>
+    <message>
         <source>for vLLM, SGLang</source>
         <translation>用于 vLLM、SGLang</translation>
     </message>
@@ -870,6 +886,14 @@
     <message>
         <source>{name} goes with a model; it is not started by itself.</source>
         <translation>{name} 是模型的附属文件，不能单独启动。</translation>
+    </message>
+    <message>
+        <source>Models with a newer version: {count}.</source>
+        <translation>有新版本的模型：{count} 个。</translation>
+    </message>
+    <message>
+        <source>There is no newer version of the models whose origin is known.</source>
+        <translation>来源已知的模型都没有新版本。</translation>
     </message>
     <message>
         <source>This system has no file manager that opens {path}.</source>

@@ -299,6 +299,14 @@
         <source>Another hub (HF_ENDPOINT)</source>
         <translation>其他站点（HF_ENDPOINT）</translation>
     </message>
+    <message>
+        <source>Look for newer versions of models</source>
+        <translation>检查模型的新版本</translation>
+    </message>
+    <message>
+        <source>Once a day, when Models is opened. Sends the names of their repositories.</source>
+        <translation>打开“模型”页时每天检查一次，会发送其仓库名称。</translation>
+    </message>
 </context>
 <context>
     <name>InstalledRow</name>

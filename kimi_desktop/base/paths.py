@@ -67,6 +67,11 @@ class AppPaths:
         return self.data / "runs.sqlite3"
 
     @property
+    def newer_file(self) -> Path:
+        """What hubs said of newer versions of models that are here."""
+        return self.data / "newer.json"
+
+    @property
     def learned_file(self) -> Path:
         """What finished runs taught about the speed of those machines."""
         return self.data / "learned.json"

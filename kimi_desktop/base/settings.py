@@ -132,6 +132,8 @@ class HubSettings:
 
     endpoint: str = ""
     """A hub of one's own or a mirror, asked first; ``HF_ENDPOINT`` goes before it."""
+    looks_for_newer: bool = True
+    """Whether a hub is asked once a day for newer versions of models that are here."""
     owners: Mapping[str, str] = field(default_factory=dict)
     """Origin of a hub -> name of the account whose token is kept."""
 

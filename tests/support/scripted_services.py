@@ -37,6 +37,7 @@ from tests.support.scripted_machine import (
     ScriptedMonitor,
     ScriptedServe,
 )
+from tests.support.scripted_newer import ScriptedNewer
 from tests.support.scripted_notebook import ScriptedNotebook
 from tests.support.scripted_other_servers import ScriptedOtherServers
 from tests.support.scripted_plans import scripted_plans
@@ -63,6 +64,7 @@ class ScriptedServices:
         self.hubs = ScriptedHubs(self.desk)
         self.discover = ScriptedDiscover(self.desk, self.machine)
         self.downloads = ScriptedDownloads(self.desk, self.bus)
+        self.newer = ScriptedNewer(self.desk, self.bus)
         self.verify = ScriptedVerify(self.desk, self.bus)
         self.engine = ScriptedEngine(self.desk, self.bus, self)
         self.plans = scripted_plans(self)

@@ -201,3 +201,9 @@ def test_the_language_changes_all_of_it(qapp, row, services):
         assert row.forget.text() == "清除"
     finally:
         switch.choose(LanguageChoice.EN)
+
+
+def test_looking_for_newer_versions_is_a_setting(page, services):
+    assert page.hubs.newer.isChecked()
+    page.hubs.newer.click()
+    assert not services.store.settings.hubs.looks_for_newer

@@ -63,6 +63,8 @@ class DetailsPane(Surface):
         self.verify = Button(icon="check", kind=ButtonKind.QUIET, small=True)
         self.move_button = Button(icon="disk", kind=ButtonKind.QUIET, small=True)
         self.remove = Button(icon="trash", kind=ButtonKind.QUIET, small=True)
+        self.newer_label = Label(wrap=True)
+        self.newer = Button(icon="download", small=True)
         self.chats = ModelChats()
         self.chats.chat_wanted.connect(self.chat_wanted)
         self._facts = QGridLayout()
@@ -80,6 +82,7 @@ class DetailsPane(Surface):
             (self.verify, RowAction.VERIFY),
             (self.move_button, RowAction.MOVE),
             (self.remove, RowAction.REMOVE),
+            (self.newer, RowAction.NEWER),
         ):
             button.clicked.connect(lambda _=False, a=action: self._ask(a))
         self.retranslate()
@@ -118,6 +121,7 @@ class DetailsPane(Surface):
         self.folder.setText(self.tr("Show in folder"))
         self.copy.setText(self.tr("Copy path"))
         self.verify.setText(self.tr("Verify again"))
+        self.newer.setText(self.tr("See the newer version…"))
         self.move_button.setText(self.tr("Move…"))
         self.move_button.setAccessibleName(self.tr("Move to another folder"))
         self.remove.setText(self.tr("Delete…"))
@@ -151,6 +155,7 @@ class DetailsPane(Surface):
         for part in (
             head,
             _column(2, self.problem, self.advice, self.loads),
+            _column(4, self.newer_label, self.newer),
             buttons,
             self._facts,
             _column(2, self._companions_title, self._companions),
@@ -192,6 +197,7 @@ class DetailsPane(Surface):
         self.problem.setVisible(bool(problem))
         self.advice.setText(advice)
         self.advice.setVisible(bool(advice))
+        self._show_newer(row)
         self._show_loads()
         self._show_state(row)
         self._show_facts(model)
@@ -199,6 +205,15 @@ class DetailsPane(Surface):
         self._companions.setVisible(bool(row.companions))
         self._companions.setText("\n".join(_companion_line(one) for one in row.companions))
         self.path.setText(_breakable(str(model.path)))
+
+    def _show_newer(self, row: Row) -> None:
+        """That a hub has another version, and the way to it."""
+        newer = row.newer
+        self.newer_label.setVisible(newer is not None)
+        self.newer.setVisible(newer is not None)
+        if newer is not None:
+            text = self.tr("A newer version exists: commit {there}; here is {here}.")
+            self.newer_label.setText(text.format(there=newer.there, here=newer.here))
 
     def _show_loads(self) -> None:
         """What the engine says; a problem of the file itself is said already."""

@@ -44,6 +44,10 @@ class RowAction(Enum):
     VERIFY = "verify"
     MOVE = "move"
     REMOVE = "remove"
+    LOOK = "look"
+    """For newer versions of all models."""
+    NEWER = "newer"
+    """The sheet of the newer version."""
 
 
 class _Heights(QStyledItemDelegate):
@@ -143,6 +147,7 @@ class LibraryTable(QTreeView):
             (RowAction.SHOW, self.tr("Show in folder"), not is_gone),
             (RowAction.COPY, self.tr("Copy path"), True),
             (RowAction.VERIFY, self.tr("Verify again"), not is_gone),
+            (RowAction.LOOK, self.tr("Look for newer versions"), True),
             (RowAction.MOVE, self.tr("Move to another folder…"), not is_gone and not running),
             (RowAction.REMOVE, self.tr("Delete…"), not is_gone and not running),
         ]
@@ -158,6 +163,7 @@ class LibraryTable(QTreeView):
             RowAction.VERIFY: "check",
             RowAction.MOVE: "disk",
             RowAction.REMOVE: "trash",
+            RowAction.LOOK: "refresh",
         }
         for action, words, possible in self.actions_for(row):
             item = menu.addAction(icons.icon(names[action]), words)

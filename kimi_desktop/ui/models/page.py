@@ -27,6 +27,7 @@ from kimi_desktop.base.events import Event
 from kimi_desktop.base.units import format_file_size
 from kimi_desktop.chat.types import AnswerFinished, ChatListChanged
 from kimi_desktop.downloads.imports.types import FoundModel
+from kimi_desktop.downloads.newer_types import NewerVersion, NewerVersionsFound
 from kimi_desktop.downloads.queue_types import DownloadsChanged, DownloadState
 from kimi_desktop.models.companions import is_companion
 from kimi_desktop.models.types import (
@@ -120,6 +121,7 @@ class ModelsPage(QWidget):
         super().showEvent(event)
         if not self._scanning:
             self._bridge.services.models.freshen()
+            self._look_for_newer()
 
     def changeEvent(self, event: QEvent) -> None:
         """Words follow the language."""
@@ -266,6 +268,8 @@ class ModelsPage(QWidget):
             RowAction.VERIFY: self.verification.verify,
             RowAction.MOVE: self.shelf.move,
             RowAction.REMOVE: self.shelf.remove,
+            RowAction.LOOK: lambda _model: self._look_again(),
+            RowAction.NEWER: self._open_newer,
         }[action](model)
 
     def _start(self, model: LocalModel) -> None:
@@ -290,6 +294,29 @@ class ModelsPage(QWidget):
         else:
             select_model(self._bridge, model)
             go.start_engine(engine.settings_for(model))
+
+    def _look_for_newer(self) -> None:
+        """The service asks a hub once a day at most, and not where the settings say so."""
+        services = self._bridge.services
+        if services.models.models:
+            self._bridge.watch(services.newer.look(services.models.models))
+
+    def _look_again(self) -> None:
+        services = self._bridge.services
+        operation = services.newer.look(services.models.models, again=True)
+        self._bridge.watch(operation, self._tell_newer, self._bridge.navigation.report)
+
+    def _tell_newer(self, versions: Sequence[NewerVersion]) -> None:
+        text = self.tr("Models with a newer version: {count}.").format(count=len(versions))
+        if not versions:
+            text = self.tr("There is no newer version of the models whose origin is known.")
+        self._bridge.navigation.tell(text)
+
+    def _open_newer(self, model: LocalModel) -> None:
+        found = self._bridge.services.newer.found
+        newer = next((one for one in found if one.model_id == model.id), None)
+        if newer is not None:
+            self._bridge.navigation.download(newer.wanted)
 
     def _plan(self, model: LocalModel) -> None:
         self._bridge.navigation.open_plan(model.id)
@@ -336,7 +363,7 @@ class ModelsPage(QWidget):
         self._bridge.navigation.downloads_wanted.connect(lambda: self.show_tab(DOWNLOADS))
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, LibraryChanged):
+        if isinstance(event, LibraryChanged | NewerVersionsFound):
             self._take_library()
         elif isinstance(event, EngineStateChanged):
             self._take_status()
@@ -386,6 +413,7 @@ class ModelsPage(QWidget):
     def _on_scanned(self, models: Sequence[LocalModel]) -> None:
         del models  # LibraryChanged brings them, whoever asked for the scan
         self._end_scan()
+        self._look_for_newer()
 
     def _on_scan_failed(self, error: BaseException) -> None:
         self._end_scan()
@@ -398,7 +426,7 @@ class ModelsPage(QWidget):
 
     def _take_library(self) -> None:
         services = self._bridge.services.models
-        rows = rows_of(services.models)
+        rows = rows_of(services.models, self._bridge.services.newer.found)
         self.library.show_library(rows, services.models, services.folders, services.missing_folders)
         self._say_note()
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import QCoreApplication
 
 from kimi_desktop.backends.types import EngineStatus
 from kimi_desktop.base.messages import describe_error, message
+from kimi_desktop.downloads.newer_types import NewerVersion
 from kimi_desktop.models.companions import is_companion, owners_of
 from kimi_desktop.models.hash_record import Change
 from kimi_desktop.models.types import CompanionKind, LocalModel, ModelFormat, ModelState
@@ -27,6 +28,8 @@ class Row:
     model: LocalModel
     companions: tuple[LocalModel, ...] = ()
     """Of a model."""
+    newer: NewerVersion | None = None
+    """A hub has another version of it."""
 
     @property
     def is_companion(self) -> bool:
@@ -38,7 +41,7 @@ class Row:
         return self.model.id == model_id or any(c.id == model_id for c in self.companions)
 
 
-def rows_of(models: Sequence[LocalModel]) -> tuple[Row, ...]:
+def rows_of(models: Sequence[LocalModel], newer: Sequence[NewerVersion] = ()) -> tuple[Row, ...]:
     """The library's models with their companions attached.
 
     A companion that belongs to a model here has no row of its own; the others come last.
@@ -46,8 +49,13 @@ def rows_of(models: Sequence[LocalModel]) -> tuple[Row, ...]:
     whole = [model for model in models if not is_companion(model)]
     companions = [model for model in models if is_companion(model)]
     owners = {companion.id: owners_of(companion, whole) for companion in companions}
+    versions = {one.model_id: one for one in newer}
     rows = [
-        Row(model, companions=tuple(c for c in companions if model in owners[c.id]))
+        Row(
+            model,
+            companions=tuple(c for c in companions if model in owners[c.id]),
+            newer=versions.get(model.id),
+        )
         for model in whole
     ]
     alone = [companion for companion in companions if not owners[companion.id]]
@@ -127,8 +135,10 @@ def companion_sentence(kind: CompanionKind) -> str:
 
 
 def note_of(row: Row) -> str:
-    """A muted word after the name: the demo, what runs it, what comes with it."""
+    """A muted word after the name: a newer version, the demo, what runs it, what comes with it."""
     translate = QCoreApplication.translate
+    if row.newer is not None:
+        return translate("ModelRow", "newer version")
     if row.model.is_starter:
         return translate("ModelRow", "demo")
     if row.model.format is ModelFormat.SAFETENSORS:

@@ -29,6 +29,7 @@ from kimi_desktop.ui.services.models import (
     ImportService,
     KeepService,
     ModelService,
+    NewerService,
     VerifyService,
 )
 from kimi_desktop.ui.services.plans import PlanService, ServerPlanService
@@ -56,6 +57,10 @@ class Services(Protocol):
     @property
     def keeper(self) -> KeepService:
         """What becomes of models that are here."""
+
+    @property
+    def newer(self) -> NewerService:
+        """Newer versions of them."""
 
     @property
     def checks(self) -> LoadCheckService:

@@ -12,6 +12,7 @@ from kimi_desktop.downloads.discover_types import SearchRow
 from kimi_desktop.downloads.hubs.account_types import HubAccount, HubAccounts
 from kimi_desktop.downloads.imports.types import FoundModel, ImportedModel
 from kimi_desktop.downloads.keeping.types import Moved, MovePlace, Removal, Removed, Space
+from kimi_desktop.downloads.newer_types import NewerVersion
 from kimi_desktop.downloads.queue_types import DownloadFile, DownloadStatus, PreparedDownload
 from kimi_desktop.downloads.types import DownloadSpec
 from kimi_desktop.downloads.verify.types import VerifyReport
@@ -229,6 +230,19 @@ class DownloadService(Protocol):
 
     def set_speed_limit(self, bytes_per_s: int | None) -> Operation[None]:
         """Limit all downloads together, from now on; None = no limit. Kept in the settings."""
+
+
+class NewerService(Protocol):
+    """Newer versions of models that are here. Publishes NewerVersionsFound."""
+
+    @property
+    def found(self) -> tuple[NewerVersion, ...]:
+        """As of the last event."""
+
+    def look(
+        self, models: Sequence[LocalModel], *, again: bool = False
+    ) -> Operation[tuple[NewerVersion, ...]]:
+        """Ask the hub, once a day unless ``again``; fails only then."""
 
 
 class VerifyService(Protocol):

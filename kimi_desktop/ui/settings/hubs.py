@@ -6,6 +6,7 @@ A token is shown to nobody: it goes in masked and never comes out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, Qt, QUrl, Signal
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from kimi_desktop.base.messages import describe_error
 from kimi_desktop.base.operation import Operation
+from kimi_desktop.base.settings import Settings
 from kimi_desktop.downloads.hubs.account_types import HubAccount, HubAccounts, TokenPlace
 from kimi_desktop.ui.bridge import Bridge
 from kimi_desktop.ui.language import language
@@ -22,7 +24,7 @@ from kimi_desktop.ui.widgets.button import Button, ButtonKind, IconButton
 from kimi_desktop.ui.widgets.chip import Chip, Verdict
 from kimi_desktop.ui.widgets.field import Field
 from kimi_desktop.ui.widgets.label import MEDIUM, Label, TextSize
-from kimi_desktop.ui.widgets.toggle import CheckBox
+from kimi_desktop.ui.widgets.toggle import CheckBox, Switch
 
 T = TypeVar("T")
 OURS = (TokenPlace.KEYRING, TokenPlace.SESSION, TokenPlace.FILE)
@@ -50,7 +52,11 @@ class HubsCard(SettingsCard):
         own.setSpacing(0)
         own.addWidget(self._endpoint_row)
         own.addWidget(self._endpoint_problem)
-        self.show_rows((self._own,))
+        self.newer = Switch()
+        self.newer.setChecked(bridge.settings.hubs.looks_for_newer)
+        self.newer.toggled.connect(self._on_newer)
+        self._newer_row = SettingRow(self.newer)
+        self.show_rows((self._own, self._newer_row))
         self.retranslate()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -73,6 +79,10 @@ class HubsCard(SettingsCard):
         if fixed:
             note = self.tr("The environment variable HF_ENDPOINT says so; it goes before this.")
         self._endpoint_row.set_texts(self.tr("Another hub (HF_ENDPOINT)"), note)
+        self._newer_row.set_texts(
+            self.tr("Look for newer versions of models"),
+            self.tr("Once a day, when Models is opened. Sends the names of their repositories."),
+        )
         self.endpoint.setPlaceholderText("https://hf-mirror.com")
         for row in self.rows.values():
             row.retranslate()
@@ -89,14 +99,21 @@ class HubsCard(SettingsCard):
             self.rows[account.endpoint].show_account(account)
         wanted = [account.endpoint for account in found.accounts]
         self.rows = {endpoint: self.rows[endpoint] for endpoint in wanted}
-        self.show_rows((*self.rows.values(), self._own))
+        self.show_rows((*self.rows.values(), self._own, self._newer_row))
         for row in self.rows.values():
             row.show()
         self._own.show()
+        self._newer_row.show()
         self.retranslate()
 
     def _on_failed(self, error: BaseException) -> None:
         self._bridge.navigation.report(error)
+
+    def _on_newer(self, on: bool) -> None:
+        def change(settings: Settings) -> Settings:
+            return replace(settings, hubs=replace(settings.hubs, looks_for_newer=on))
+
+        self._bridge.services.store.update(change)
 
     def _on_endpoint(self) -> None:
         text = self.endpoint.text().strip()

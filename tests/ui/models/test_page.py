@@ -21,6 +21,7 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode, SettingsError
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.operation import Cancelled
 from kimi_desktop.base.settings import LanguageChoice
+from kimi_desktop.downloads.newer_types import NewerVersion
 from kimi_desktop.models.hash_record import Verified, Witness
 from kimi_desktop.models.types import ScanProgressed
 from kimi_desktop.models.will_load import Finding, Found
@@ -549,3 +550,25 @@ def test_words_follow_the_language(page, services, qapp):
         QApplication.processEvents()
     assert page.library.add.text() == "Add a folder…"
     assert page.details.chip.text() == "Damaged"
+
+
+def test_a_newer_version_is_said_and_leads_to_the_sheet(page, services, bridge, qtbot):
+    model = services.models.models[0]
+    select(page, model)
+    assert page.details.newer.isHidden()
+    services.newer.set_found(NewerVersion(model.id, "org/model:Q4_K_M", "a" * 12, "b" * 12))
+    select(page, model)
+    assert not page.details.newer.isHidden()
+    assert "bbbbbbbbbbbb; here is aaaaaaaaaaaa" in page.details.newer_label.text()
+    wanted = []
+    bridge.navigation.download_wanted.connect(wanted.append)
+    page.details.newer.click()
+    assert wanted == ["org/model:Q4_K_M"]
+
+
+def test_newer_versions_are_looked_for_when_shown_and_when_asked(page, services, asked, qtbot):
+    models = services.models.models
+    assert ("newer.look", (models, False)) in services.desk.calls
+    page.act(RowAction.LOOK, models[0])
+    assert services.desk.calls[-1] == ("newer.look", (models, True))
+    qtbot.waitUntil(lambda: len(asked["note_made"]) == 1)

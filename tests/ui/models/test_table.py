@@ -215,6 +215,7 @@ def test_the_menu_has_every_action_and_the_order(page, services):
         "Show in folder": True,
         "Copy path": True,
         "Verify again": True,
+        "Look for newer versions": True,
         "Move to another folder…": True,
         "Delete…": True,
         "Sort by": True,
