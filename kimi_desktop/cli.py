@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kimi_desktop.base.errors import ErrorCode, KimiError, SettingsError
+from kimi_desktop.base.errors import DownloadError, ErrorCode, KimiError, SettingsError
 from kimi_desktop.base.logs import log_to_file
 from kimi_desktop.base.messages import Language, describe_error, message, system_language
 from kimi_desktop.base.paths import AppPaths
@@ -110,16 +110,29 @@ def _added_folders(paths: AppPaths) -> list[Path]:
 
 
 def _models(options: argparse.Namespace, paths: AppPaths, language: Language) -> int:
+    from kimi_desktop.downloads.unfinished import (  # noqa: PLC0415
+        describe_unfinished,
+        unfinished,
+        unfinished_lines,
+    )
     from kimi_desktop.models.library import Library  # noqa: PLC0415
     from kimi_desktop.models.listing import describe, table  # noqa: PLC0415
     from kimi_desktop.planner.cache import kv_bytes_per_token  # noqa: PLC0415
 
     folders = [paths.default_models_folder, *_added_folders(paths)]
     found = Library(kv_bytes_per_token).scan(folders)
+    try:
+        coming = unfinished(paths.downloads_file)
+    except DownloadError as error:  # the models are there all the same
+        sys.stderr.write(describe_error(error, language)[0] + "\n")
+        coming = ()
     if options.json:
-        sys.stdout.write(json_text(describe(found), indent=1) + "\n")
-    else:
-        sys.stdout.writelines(f"{printable(line)}\n" for line in table(found, language))
+        rows = [*describe(found), *describe_unfinished(coming)]
+        sys.stdout.write(json_text(rows, indent=1) + "\n")
+        return 0
+    lines = table(found, language) if found or not coming else []
+    lines += unfinished_lines(coming, language)
+    sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
     return 0
 
 

@@ -7,15 +7,11 @@ import dataclasses
 from kimi_desktop.backends.placed import gpus_of, placement_of
 from kimi_desktop.backends.types import LoadSettings
 from kimi_desktop.machine.types import Machine
-from kimi_desktop.models.hf_folder import HfModel
 from kimi_desktop.models.types import LocalModel
 from kimi_desktop.monitor.types import Sample
 from kimi_desktop.planner.memory import shape_of
 from kimi_desktop.planner.placement import forecast_on
 from kimi_desktop.planner.types import LoadForecast
-from kimi_desktop.planner.vllm_search import plan_server
-from kimi_desktop.planner.vllm_types import ServerPlan, ServerWishes
-from kimi_desktop.planner.vllm_weights import VllmModel, weigh
 
 
 def forecast_load(
@@ -26,18 +22,6 @@ def forecast_load(
         return LoadForecast(())
     gpus = gpus_of(settings, machine, uses_gpus=uses_gpus)
     return forecast_on(shape_of(model.facts), placement_of(settings), machine, gpus)
-
-
-def plan_vllm(
-    model: VllmModel | HfModel, machine: Machine, wishes: ServerWishes | None = None
-) -> ServerPlan:
-    """How vLLM or SGLang would serve a model: splits, budgets, cache, users. Some milliseconds.
-
-    Raises:
-        PlanError: a wish that no engine can fulfil, or a model without tensors.
-    """
-    served = weigh(model) if isinstance(model, HfModel) else model
-    return plan_server(served, machine, wishes or ServerWishes())
 
 
 def without_engine(machine: Machine, sample: Sample | None) -> Machine:

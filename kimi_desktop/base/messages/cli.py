@@ -345,6 +345,10 @@ TEXTS: dict[str, Text] = {
         " changes",
         "允许模型自带的 Python 文件按当前内容运行（vLLM、SGLang）；许可仅对这些文件保留",
     ),
+    "cli.models.unfinished": Text(
+        "Not whole yet: {title}, {state}, {done} of {total} ({percent} %)",
+        "尚未完整：{title}，{state}，{done} / {total}（{percent} %）",
+    ),
     "cli.window_picture": Text("Picture of the window: {path}", "窗口截图：{path}"),
     "cli.no_picture": Text(
         "No picture of the window: Qt cannot load here ({detail}).",

@@ -26,6 +26,9 @@ from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.diagnosis.bundle import bundle_text
 from kimi_desktop.diagnosis.kept import slowness_text
 from kimi_desktop.diagnosis.types import Diagnosis, Evidence
+from kimi_desktop.downloads.jobs import Job, JobStore
+from kimi_desktop.downloads.queue_types import DownloadState
+from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from kimi_desktop.monitor.run_types import Outcome, RunFacts, RunForecast, RunMeasures, RunRecord
 from kimi_desktop.monitor.runs import RunStore
 from kimi_desktop.serve.qr import QUIET, qr_lines
@@ -237,6 +240,22 @@ def test_models(profile: AppPaths) -> None:
     shown = run(profile, "models", "--lang", "zh_CN").stdout
     assert "就绪" in shown
     assert "已损坏" in shown
+
+
+def test_what_is_still_coming_is_listed_and_no_model(profile: AppPaths) -> None:
+    folder = profile.default_models_folder / "org" / "Big"
+    files = tuple(FileJob(f"big-{n}.gguf", 500 * 10**6, "ab" * 32, None, ()) for n in (1, 2))
+    spec = DownloadSpec("org/Big Q4_K_M", str(folder), files, "mit", "c" * 40)
+    store = JobStore(profile.downloads_file)
+    paused = Job("one", spec, DownloadState.PAUSED, done_bytes=210 * 10**6)
+    store.save([paused, Job("two", spec, DownloadState.READY)])
+    store.close()
+    shown = run(profile, "models").stdout
+    assert "Not whole yet: org/Big Q4_K_M, Paused, 210 MB of 1.0 GB (21 %)" in shown
+    assert shown.count("org/Big") == 1
+    rows = json.loads(run(profile, "models", "--json").stdout)
+    (row,) = [row for row in rows if row["title"] == "org/Big Q4_K_M"]
+    assert (row["state"], row["download"]["done_bytes"]) == ("partial", 210 * 10**6)
 
 
 def test_plan(profile: AppPaths) -> None:

@@ -12,7 +12,6 @@ import pytest
 from kimi_desktop.base.errors import ErrorCode, PlanError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.base.units import GIB, MIB
-from kimi_desktop.forecasting import plan_vllm
 from kimi_desktop.machine.types import Machine
 from kimi_desktop.planner.vllm_flags import command_line, server_flags, split_flags
 from kimi_desktop.planner.vllm_report import (
@@ -218,7 +217,7 @@ def test_wishes_that_no_engine_can_fulfil(wishes: ServerWishes) -> None:
 def test_a_model_without_tensors_cannot_be_planned() -> None:
     empty = hf_shapes.model_of(hf_shapes.qwen3_8b() | {"num_hidden_layers": 0})
     with pytest.raises(PlanError) as caught:
-        plan_vllm(empty, machine(24))
+        plan_server(empty, machine(24), ServerWishes())
     assert caught.value.code is ErrorCode.PLAN_NO_HEADER
 
 
