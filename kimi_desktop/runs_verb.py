@@ -19,6 +19,7 @@ from kimi_desktop.base.messages import TOPICS, Language, cause_sentences, descri
 from kimi_desktop.base.paths import AppPaths
 from kimi_desktop.base.terminal import json_text, one_line, printable, table_lines
 from kimi_desktop.base.units import format_duration, format_tokens_per_s
+from kimi_desktop.diagnosis.bundle import cleaned
 from kimi_desktop.diagnosis.engine import diagnose
 from kimi_desktop.diagnosis.kept import kept_failure
 from kimi_desktop.diagnosis.read import evidence_from, read_evidence
@@ -126,7 +127,8 @@ def _find(store: RunStore | None, number: int | None) -> RunRecord:
 
 def _run_object(run: RunRecord) -> dict[str, Any]:
     """The keys are a promise to other programs: add, never rename."""
-    return {**dataclasses.asdict(run), "outcome": run.outcome.value}
+    told = dataclasses.asdict(run)
+    return {**told, "settings": cleaned(told["settings"]), "outcome": run.outcome.value}
 
 
 def _kept_object(kept: KeptFailure, language: Language) -> dict[str, Any]:

@@ -64,6 +64,8 @@ class EngineBuild:
     """How it is started, without flags."""
     flags: Mapping[str, str]
     """Every name of every flag -> its metavar, "" for a switch."""
+    other_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Name -> all names of the same flag and of its opposite, where the help groups them."""
     name: str = "llama.cpp"
     """"llama.cpp b11549"."""
     unix_sockets: bool = False
@@ -102,6 +104,16 @@ class Listening:
     key_file: Path
     port: int = 0
     """For programs that cannot choose one."""
+
+
+def parse_other_names(text: str) -> dict[str, frozenset[str]]:
+    """Which names of a llama-server's ``--help`` mean one flag (or its opposite)."""
+    found: dict[str, frozenset[str]] = {}
+    for line in text.splitlines():
+        if match := _HEAD.match(line):
+            names = frozenset(re.split(r",\s*", match[1]))
+            found |= dict.fromkeys(names, names)
+    return found
 
 
 def parse_help(text: str) -> dict[str, str]:
@@ -316,7 +328,7 @@ class _Line:
             name = word.partition("=")[0]
             if re.fullmatch(r"-{1,2}[A-Za-z][\w-]*", name) is None:
                 continue  # a value
-            if name in forbidden:
+            if name in forbidden or self._means_one_of(forbidden, name):
                 raise BackendError(ErrorCode.ENGINE_FLAG_FORBIDDEN, {"flag": name})
             if name not in self.build.flags:
                 params: dict[str, Param] = {"flag": name, "engine": self.build.name}
@@ -325,6 +337,11 @@ class _Line:
                 raise BackendError(ErrorCode.ENGINE_FLAG_CONFLICT, {"flag": name, "other": other})
             self._said[name] = word
         self.words += words
+
+    def _means_one_of(self, forbidden: frozenset[str], name: str) -> bool:
+        """Another name of it is in ``forbidden``; its opposite may be said."""
+        is_opposite = name.startswith(("-no-", "--no-"))
+        return not is_opposite and bool(self.build.other_names.get(name, frozenset()) & forbidden)
 
     def _add(self, names: Sequence[str], known: str, values: Sequence[str]) -> None:
         self._said |= dict.fromkeys(names, " ".join((known, *values)))

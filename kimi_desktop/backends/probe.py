@@ -21,6 +21,7 @@ from kimi_desktop.backends.command import (
     EngineBuild,
     parse_devices,
     parse_help,
+    parse_other_names,
     parse_version,
 )
 from kimi_desktop.backends.embedded_flags import help_text
@@ -67,6 +68,7 @@ def embedded_build() -> EngineBuild:
         kind=EngineKind.EMBEDDED,
         program=python_command(EMBEDDED_MODULE),
         flags=parse_help(help_text()),
+        other_names=parse_other_names(help_text()),
         name=f"llama.cpp b{number}",
         unix_sockets=sys.platform != "win32",
         devices=("Metal",) if sys.platform == "darwin" else (),
@@ -163,6 +165,7 @@ async def _ask(binary: Path) -> EngineBuild:
         kind=EngineKind.LLAMA_SERVER,
         program=(str(binary),),
         flags=flags,
+        other_names=parse_other_names(text),
         name=parse_version(version),
         unix_sockets=sys.platform != "win32" and ".sock" in text,
         devices=parse_devices(devices),

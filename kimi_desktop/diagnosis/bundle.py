@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import kimi_desktop
-from kimi_desktop.base.redaction import redact
+from kimi_desktop.base.redaction import REMOVED, is_harmless, names_a_secret, redact
 from kimi_desktop.diagnosis.case import case_line
 from kimi_desktop.diagnosis.read import BUNDLE, BUNDLE_VERSION
 from kimi_desktop.diagnosis.types import Diagnosis, Evidence
@@ -68,17 +68,32 @@ def bundle_text(evidence: Evidence, found: Diagnosis, more: Mapping[str, Any] | 
     return json.dumps(bundle_of(evidence, found, more=more), ensure_ascii=False, indent=1)
 
 
+def cleaned(value: Any) -> Any:  # noqa: ANN401
+    """Settings and facts without keys, names and addresses."""
+    return _clean(value, None, None)
+
+
+def _named(name: str, value: Any, home: str | None, user: str | None) -> Any:  # noqa: ANN401
+    """What a name says of its value is no longer there when the value is looked at alone."""
+    if names_a_secret(name) and isinstance(value, (str, list, tuple)):
+        if isinstance(value, str) and (is_harmless(value) or value.startswith("-")):
+            return value
+        return REMOVED if value else value
+    return _clean(value, home, user)
+
+
 def _clean(value: Any, home: str | None, user: str | None) -> Any:  # noqa: ANN401
     """Text by text, so that what is removed cannot break the JSON around it."""
     if isinstance(value, str):
         return redact(value, home=home, user=user)
     if isinstance(value, dict):
         return {
-            redact(str(name), home=home, user=user): _clean(inner, home, user)
+            redact(str(name), home=home, user=user): _named(str(name), inner, home, user)
             for name, inner in value.items()
         }
-    if isinstance(value, (list, tuple)):
-        return [_clean(inner, home, user) for inner in value]
+    if isinstance(value, (list, tuple)):  # of arguments, a key follows its flag
+        names = ["", *(inner if isinstance(inner, str) else "" for inner in value)]
+        return [_named(name, inner, home, user) for name, inner in zip(names, value, strict=False)]
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return redact(str(value), home=home, user=user)

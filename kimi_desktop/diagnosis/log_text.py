@@ -30,6 +30,7 @@ _RUBBISH = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _SAMPLE = 2**16
 MOST_RUBBISH = 0.03
 LEAST_BINARY = 1000
+_MARK = "\ufeff"
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 
@@ -45,6 +46,34 @@ def decode_log(raw: bytes) -> str:
     return "\n".join(line for line in _BREAK.split(text) if not _is_rubbish(line))
 
 
+def decode_ends(head: bytes, tail: bytes, offset: int) -> str:
+    """Beginning and end of a log that is too long to be read whole.
+
+    Args:
+        head: its first bytes.
+        tail: its last bytes.
+        offset: of ``tail`` in the file; an odd one cuts a character of UTF-16 in two.
+    """
+    wide = _wide_encoding(head)
+    if wide is None:
+        return decode_log(head + b"\n" + tail)
+    end = tail[offset % 2 :].decode(wide, "replace")
+    return f"{head.decode(wide, 'replace').lstrip(_MARK)}\n{end}"
+
+
+def _wide_encoding(raw: bytes) -> str | None:
+    """UTF-16 by its mark, or by its zeros."""
+    if raw.startswith(b"\xff\xfe"):
+        return "utf-16-le"
+    if raw.startswith(b"\xfe\xff"):
+        return "utf-16-be"
+    sample = raw[:4096]
+    pairs = zip(sample[::2], sample[1::2], strict=False)  # a run of zeros is a torn file
+    if len(sample) > 16 and sum(low != 0 and high == 0 for low, high in pairs) > len(sample) // 3:
+        return "utf-16-le"
+    return None
+
+
 def _is_rubbish(text: str) -> bool:
     return len(_RUBBISH.findall(text)) > MOST_RUBBISH * len(text)
 
@@ -52,15 +81,11 @@ def _is_rubbish(text: str) -> bool:
 def _decoded(raw: bytes) -> str:
     half = MOST_CHARACTERS // 2
     if len(raw) > MOST_CHARACTERS:
-        raw = raw[:half] + b"\n" + raw[-half:]
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return raw.decode("utf-16", "replace")
+        return decode_ends(raw[:half], raw[-half:], len(raw) - half)
+    if (wide := _wide_encoding(raw)) is not None:
+        return raw.decode(wide, "replace").lstrip(_MARK)
     if raw.startswith(b"\xef\xbb\xbf"):
         raw = raw[3:]
-    sample = raw[:4096]
-    pairs = zip(sample[::2], sample[1::2], strict=False)  # a run of zeros is a torn file
-    if len(sample) > 16 and sum(low != 0 and high == 0 for low, high in pairs) > len(sample) // 3:
-        return raw.decode("utf-16-le", "replace")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -13,10 +13,12 @@ from typing import Any, BinaryIO
 
 from kimi_desktop.base.errors import DiagnosisError, ErrorCode
 from kimi_desktop.diagnosis.case import evidence_of
-from kimi_desktop.diagnosis.log_text import MOST_CHARACTERS, decode_log
+from kimi_desktop.diagnosis.log_text import MOST_CHARACTERS, decode_ends, decode_log
 from kimi_desktop.diagnosis.types import EngineExit, Evidence
 
 MOST_JSON_BYTES = 32 * 2**20
+_BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
+"""Marks of encodings, halves of UTF-16, and blanks; ``json`` reads all of them."""
 BUNDLE = "kimi_desktop_diagnosis"
 """The key by which a bundle is known; its value is the bundle's version."""
 BUNDLE_VERSION = 1
@@ -72,16 +74,20 @@ def evidence_from(stream: BinaryIO, size_bytes: int | None = None) -> Evidence:
     if size_bytes is not None and size_bytes > 2 * half:
         head = stream.read(half)
         stream.seek(size_bytes - half)
-        return from_log(decode_log(head + b"\n" + stream.read(half)))
+        return from_log(decode_ends(head, stream.read(half), size_bytes - half))
     raw = stream.read(2 * half)
-    tail = b""
+    tail, n_read = b"", len(raw)
     while rest := stream.read(half):
         tail = (tail + rest)[-half:]
-    if raw.lstrip()[:1] == b"{" and len(raw) + len(tail) <= MOST_JSON_BYTES:
+        n_read += len(rest)
+    if raw.lstrip(_BEFORE_JSON)[:1] == b"{" and len(raw) + len(tail) <= MOST_JSON_BYTES:
         found = _from_json(raw + tail)
         if found is not None:
             return found
-    return from_log(decode_log(raw + tail))
+    if n_read <= MOST_CHARACTERS:
+        return from_log(decode_log(raw + tail))
+    end = (raw + tail)[-half:]
+    return from_log(decode_ends(raw[:half], end, n_read - len(end)))
 
 
 def from_log(text: str) -> Evidence:

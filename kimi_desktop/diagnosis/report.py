@@ -6,6 +6,7 @@ from typing import Any
 
 from kimi_desktop.base.errors import Param
 from kimi_desktop.base.messages import Language, cause_sentences, message
+from kimi_desktop.base.redaction import redact
 from kimi_desktop.base.units import format_percent
 from kimi_desktop.diagnosis.case import case_line
 from kimi_desktop.diagnosis.types import UNKNOWN_BELOW, Diagnosis, Figure, Finding
@@ -20,13 +21,14 @@ def diagnosis_object(found: Diagnosis, language: Language) -> dict[str, Any]:
     whole: dict[str, Any] = {
         name: value for name, value in case_line("", found).items() if name != "id"
     }
+    whole["evidence_line"] = redact(whole["evidence_line"])
     if best is not None:
         what, why, do = cause_sentences(best.cause, language)
         whole |= {"what": what, "why": why, "do": do}
         if best.line_number is not None:
             whole["line_number"] = best.line_number + 1
     whole["others"] = [
-        {"cause": other.cause, "confidence": other.confidence, "evidence_line": other.line}
+        {"cause": other.cause, "confidence": other.confidence, "evidence_line": redact(other.line)}
         for other in _others(found)
     ]
     return whole
@@ -44,7 +46,7 @@ def diagnosis_lines(found: Diagnosis, language: Language) -> list[str]:
     if best.line:
         key = "diagnosis.line" if best.line_number is not None else "diagnosis.facts"
         number = (best.line_number or 0) + 1
-        lines += ["", message(key, language, number=number), f"  {best.line}"]
+        lines += ["", message(key, language, number=number), f"  {redact(best.line)}"]
     lines += ["", message("diagnosis.sure", language, share=format_percent(best.confidence))]
     others = _others(found)
     if others:

@@ -6,6 +6,7 @@ disk. A file is hashed by one thread at a time, in order, so the proof is there 
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -23,6 +24,10 @@ from kimi_desktop.downloads.part_file import PartFile, forget_part
 from kimi_desktop.downloads.proving import FileProof, PartProof, Proof
 from kimi_desktop.downloads.reusing import take
 
+log = logging.getLogger(__name__)
+
+SPARED = ".other"
+"""At the end of the name of a file that was in the way of a proven one."""
 WAIT_S = 0.25
 SYNC_S = 2.0
 """What counts as progress is on the disk; a bar that moves in longer steps looks stuck."""
@@ -115,6 +120,7 @@ class Finisher:
         """Proven: the final name, then the news of it."""
         hashes = proof.hashes
         if isinstance(proof, PartProof) and file.part is not None:
+            self._spare(file)
             file.part.finish()
             file.repair.settle(hashes)
         self._keep(file, hashes)
@@ -122,6 +128,19 @@ class Finisher:
         forget_part(self._board.folder, file.job)
         with self._board.changed:
             file.state = FileState.DONE
+
+    def _spare(self, file: FileWork) -> None:
+        """A file of this name that no download put there is somebody's: it gets another name."""
+        there = self._board.folder / file.job.target
+        if not there.is_file() or file.job.target in read_hashes(self._board.folder):
+            return
+        spared = there.with_name(f"{there.name}{SPARED}")
+        number = 1
+        while spared.exists():
+            number += 1
+            spared = there.with_name(f"{there.name}{SPARED}-{number}")
+        there.replace(spared)
+        log.warning("%s was not of this download; it is kept as %s", there, spared.name)
 
     def _keep(self, file: FileWork, hashes: tuple[bytes, ...]) -> None:
         """The record that later checks and repairs go by."""

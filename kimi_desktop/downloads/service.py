@@ -39,6 +39,7 @@ from kimi_desktop.downloads.queue_types import (
 )
 from kimi_desktop.downloads.types import DownloadSpec, FileJob
 from kimi_desktop.downloads.versions import contested, rest_of
+from kimi_desktop.downloads.volume import was_removed
 from kimi_desktop.downloads.watching import Patience, SleepWatch, may_go_on, needs_network
 
 log = logging.getLogger(__name__)
@@ -245,6 +246,8 @@ class Downloads:
                     known, spec=spec, state=DownloadState.QUEUED, reason=None, asked_at=time.time(),
                     measured=measured or known.measured,
                 )  # fmt: skip
+                if await self._io.in_pool(was_removed, Path(spec.folder)):
+                    job = replace(job, done_bytes=0, shards_done=0)
             await self._list.put(replace(job, priority=1 if first else 0, patience_s=patience_s))
             self._let_pass()
         return self._list.status(key)

@@ -30,6 +30,9 @@ POSIX_MAX_NAME = 255
 POSIX_MAX_PATH = 4095
 
 _FAT = frozenset({"vfat", "msdos", "fat", "fat12", "fat16", "fat32"})
+_DRIVE_PLACES = frozenset(map(Path, ("/", "/mnt", "/media", "/run/media", "/Volumes")))
+_DRIVE_OWNERS = frozenset(map(Path, ("/media", "/run/media")))
+"""Below them lies a folder for each user, and the drives below that."""
 # struct if_dqblk of linux/quota.h: eight 64-bit numbers and a mask of those that are valid.
 _DQBLK = struct.Struct("=8QI")
 _QUOTA_BLOCK_BYTES = 1024
@@ -66,6 +69,22 @@ class VolumeFacts:
 
 AskQuota = Callable[[str, int], bytes]
 """(block device, user id) -> ``struct if_dqblk``; raises OSError where there is no quota."""
+
+
+def was_removed(folder: Path) -> bool:
+    """A folder that is not there was deleted: its drive is connected.
+
+    A drive that is not leaves its place empty, or nothing below where the system puts drives.
+    """
+    if folder.is_dir():
+        return False
+    place = nearest_existing(folder)
+    if place in _DRIVE_PLACES or place.parent in _DRIVE_OWNERS:
+        return place != Path("/") and place.is_mount()
+    try:
+        return place.is_mount() or any(place.iterdir())
+    except OSError:
+        return False
 
 
 def look_at_volume(folder: Path, find_volume: FindVolume | None = None) -> VolumeFacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -417,6 +418,19 @@ def test_a_drive_that_is_not_connected_is_waited_for(
         assert not models.exists()
         hub.speeds.clear()
         away.rename(models)
+        queue.until_state(key, READY)
+        assert_whole(hub, Path(spec.folder))
+
+
+def test_what_was_deleted_is_fetched_again_when_it_is_asked_for(
+    hub: LocalHub, spec: DownloadSpec, tmp_path: Path
+) -> None:
+    (tmp_path / "something else").touch()
+    with Queue(tmp_path) as queue:
+        key = queue.downloads.add(spec).result(WAIT_S).id
+        queue.until_state(key, READY)
+        shutil.rmtree(spec.folder)
+        assert queue.downloads.add(spec).result(WAIT_S).state is not READY
         queue.until_state(key, READY)
         assert_whole(hub, Path(spec.folder))
 

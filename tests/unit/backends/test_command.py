@@ -16,6 +16,7 @@ from kimi_desktop.backends.command import (
     build_command,
     parse_devices,
     parse_help,
+    parse_other_names,
     parse_version,
 )
 from kimi_desktop.backends.embedded_flags import (
@@ -64,7 +65,12 @@ LISTENING = Listening(Path("/run/e.sock"), Path("/run/key"))
 
 
 def build(help_of_it: str = HELP) -> EngineBuild:
-    return EngineBuild(EngineKind.LLAMA_SERVER, ("/opt/llama-server",), parse_help(help_of_it))
+    return EngineBuild(
+        EngineKind.LLAMA_SERVER,
+        ("/opt/llama-server",),
+        parse_help(help_of_it),
+        parse_other_names(help_of_it),
+    )
 
 
 def words(
@@ -265,6 +271,18 @@ def test_showing_a_command_refuses_nothing() -> None:
 
 def test_threads_come_from_the_machine_when_the_settings_name_none() -> None:
     assert value(words(LoadSettings(Path("m")), build()), "-t") == "8"
+
+
+def test_another_name_of_a_forbidden_flag_is_forbidden_and_its_opposite_is_not() -> None:
+    of = build(HELP + "-ag,  --agent, -no-ag, --no-agent   tools for the model\n")
+    for flag, is_forbidden in (("-ag", True), ("--agent", True), ("-no-ag", False)):
+        settings = dataclasses.replace(SETTINGS, options=EngineOptions(extra=flag))
+        if not is_forbidden:
+            assert flag in words(settings, of)
+            continue
+        with pytest.raises(BackendError) as caught:
+            words(settings, of)
+        assert caught.value.code is ErrorCode.ENGINE_FLAG_FORBIDDEN
 
 
 @pytest.mark.parametrize("flag", sorted(NEVER_TYPED - FORBIDDEN))

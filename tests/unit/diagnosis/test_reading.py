@@ -14,7 +14,7 @@ from kimi_desktop.base.errors import DiagnosisError
 from kimi_desktop.base.messages import Language
 from kimi_desktop.chat.text_checks import TextLook, look_at
 from kimi_desktop.diagnosis import read
-from kimi_desktop.diagnosis.bundle import bundle_of, bundle_text
+from kimi_desktop.diagnosis.bundle import bundle_of, bundle_text, cleaned
 from kimi_desktop.diagnosis.engine import diagnose
 from kimi_desktop.diagnosis.log_text import MOST_LINE, LogText, decode_log
 from kimi_desktop.diagnosis.patterns import pattern
@@ -64,6 +64,27 @@ def test_a_huge_log_is_read_at_both_ends(tmp_path: Path, monkeypatch: pytest.Mon
         assert best is not None
         assert best.cause == CAUSE
         assert cause_in(position) == CAUSE
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_huge_log_in_wide_characters_is_read_at_both_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, odd: int
+) -> None:
+    monkeypatch.setattr(read, "MOST_CHARACTERS", 4000)
+    raw = ("\ufeff" + "I nothing happens here\n" * 500 + LINE).encode(encoding) + b"\n" * odd
+    file = tmp_path / "engine.log"
+    file.write_bytes(raw)
+    best = diagnose(read_evidence(file)).cause
+    assert best is not None
+    assert best.cause == cause_in(raw) == CAUSE
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_bundle_is_one_in_any_encoding(encoding: str) -> None:
+    case = {"log": "all is well", "exit": {"signal": "SIGKILL"}, "machine": {"ram_gib": 64}}
+    found = evidence_from(io.BytesIO(json.dumps(case).encode(encoding)))
+    assert (found.exit.signal, found.machine["ram_gib"]) == ("SIGKILL", 64)
 
 
 def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -135,6 +156,35 @@ def test_a_bundle_keeps_the_evidence_and_none_of_the_secrets() -> None:
     best = diagnose(again).cause
     assert best is not None
     assert best.cause == CAUSE
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"api_key": "PLANTED"},
+        {"password": ["PLANTED"]},
+        {"env": {"HF_TOKEN": "PLANTED"}},
+        {"extra": ["--api-key", "PLANTED"]},
+        {"extra": ["HF_TOKEN", "PLANTED", "-c", "4096"]},
+        {"extra": ["--hf-token=PLANTED"]},
+    ],
+)
+def test_a_value_is_known_by_the_name_beside_it(settings: dict[str, object]) -> None:
+    evidence = Evidence(log=LINE, settings=settings, machine={"engine": settings})
+    text = bundle_text(evidence, diagnose(evidence))
+    assert "PLANTED" not in text
+    assert "PLANTED" not in json.dumps(cleaned(settings))
+
+
+def test_counts_and_switches_keep_their_values() -> None:
+    settings = {"max_tokens": "4096", "token": "none", "extra": ["--no-token", "-c", "4096"]}
+    assert cleaned(settings) == settings
+
+
+def test_the_line_that_proves_it_is_told_without_its_keys() -> None:
+    found = diagnose(Evidence(log=f"{LINE} api_key=PLANTED", phase="load"))
+    assert "PLANTED" not in "\n".join(diagnosis_lines(found, Language.EN))
+    assert "PLANTED" not in json.dumps(diagnosis_object(found, Language.EN))
 
 
 def test_the_bundle_of_a_long_log_is_bounded() -> None:

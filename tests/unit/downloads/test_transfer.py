@@ -84,14 +84,27 @@ def test_a_second_run_fetches_nothing(hub: LocalHub, tmp_path: Path) -> None:
     assert len(read_hashes(tmp_path)[SHARDS[0].path].pieces) == 10
 
 
-def test_another_file_of_the_same_length_is_replaced_once_the_right_one_is_proven(
+def test_somebody_elses_file_in_the_way_of_a_proven_one_gets_another_name(
     hub: LocalHub, tmp_path: Path
 ) -> None:
-    (tmp_path / SHARDS[1].path).write_bytes(bytes(SHARDS[1].length))
-    (tmp_path / SHARDS[2].path).write_bytes(b"short")
+    same, short = (tmp_path / SHARDS[number].path for number in (1, 2))
+    same.write_bytes(bytes(SHARDS[1].length))
+    short.write_bytes(b"short")
+    short.with_name(f"{short.name}.other").write_bytes(b"older")
     run = Run(spec_of(hub, tmp_path)).now()
     assert run.transfer.complete
     assert_whole(hub, tmp_path)
+    assert same.with_name(f"{same.name}.other").read_bytes() == bytes(SHARDS[1].length)
+    assert short.with_name(f"{short.name}.other").read_bytes() == b"older"
+    assert short.with_name(f"{short.name}.other-2").read_bytes() == b"short"
+
+
+def test_what_a_download_put_there_is_replaced(hub: LocalHub, tmp_path: Path) -> None:
+    assert Run(spec_of(hub, tmp_path)).now().transfer.complete
+    (tmp_path / SHARDS[1].path).write_bytes(bytes(SHARDS[1].length))
+    assert Run(spec_of(hub, tmp_path)).now().transfer.complete
+    assert_whole(hub, tmp_path)
+    assert not list(tmp_path.glob("*.other*"))
 
 
 def test_a_stop_keeps_everything_and_the_next_run_goes_on(hub: LocalHub, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from kimi_desktop.downloads.volume import (
     parse_quota,
     path_limits,
     quota_left,
+    was_removed,
     windows_free,
     windows_long_paths,
 )
@@ -165,3 +166,15 @@ def test_long_paths_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_folder_that_cannot_be_asked() -> None:
     assert path_limits(Path("/there/is/no/such/folder")) == (255, 4095, False)
+
+
+def test_a_folder_that_was_deleted_is_told_from_a_drive_that_is_gone(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    (models / "other").mkdir(parents=True)
+    assert was_removed(models / "org" / "K")
+    assert not was_removed(models / "other")
+    empty = tmp_path / "mounted here"
+    empty.mkdir()
+    assert not was_removed(empty / "org" / "K")
+    assert not was_removed(Path("/media/nobody/Big/org/K"))
+    assert not was_removed(Path("/nowhere/org/K"))
