@@ -92,7 +92,7 @@
     </message>
     <message>
         <source>Parts</source>
-        <translation>分卷</translation>
+        <translation>分片</translation>
     </message>
     <message>
         <source>Verified</source>
@@ -242,7 +242,7 @@
     </message>
     <message>
         <source>Parts: {count}</source>
-        <translation>分卷：{count} 个</translation>
+        <translation>分片：{count} 个</translation>
     </message>
     <message>
         <source>Quality: {word}</source>
@@ -642,7 +642,7 @@
     </message>
     <message>
         <source>Parts</source>
-        <translation>分卷</translation>
+        <translation>分片</translation>
     </message>
     <message>
         <source>Size</source>
@@ -666,7 +666,7 @@
     </message>
     <message>
         <source>{count} of {total} parts</source>
-        <translation>分卷 {count} / {total}</translation>
+        <translation>分片 {count} / {total}</translation>
     </message>
     <message>
         <source>verified {day}</source>

@@ -74,7 +74,8 @@ AskQuota = Callable[[str, int], bytes]
 def was_removed(folder: Path) -> bool:
     """A folder that is not there was deleted: its drive is connected.
 
-    A drive that is not leaves its place empty, or nothing below where the system puts drives.
+    A drive that is not leaves its place empty, or nothing below where the system puts drives. Its
+    place is above the folder of the publisher, in which that of the model lies.
     """
     if folder.is_dir():
         return False
@@ -82,7 +83,8 @@ def was_removed(folder: Path) -> bool:
     if place in _DRIVE_PLACES or place.parent in _DRIVE_OWNERS:
         return place != Path("/") and place.is_mount()
     try:
-        return place.is_mount() or any(place.iterdir())
+        is_publisher = place == folder.parent.resolve()
+        return is_publisher or place.is_mount() or any(place.iterdir())
     except OSError:
         return False
 

@@ -211,7 +211,7 @@ TEXTS: dict[str, Text] = {
     ),
     "downloads.repair_mixed": Text(
         "The parts in {path} are of several commits: {commits}.",
-        "{path} 中的分卷来自多个提交：{commits}。",
+        "{path} 中的分片来自多个提交：{commits}。",
     ),
     "downloads.repair_mixed.next": Text(
         "Download the one that you want into the same folder, as “kimi-desktop download "

@@ -121,7 +121,7 @@ TEXTS: dict[str, Text] = {
     ),
     "hubs.set_incomplete": Text(
         "{repo} lacks {missing} of the {total} parts of {path} (numbers {which}).",
-        "{repo} 中的 {path} 共 {total} 个分卷，缺少 {missing} 个（编号 {which}）。",
+        "{repo} 中的 {path} 共 {total} 个分片，缺少 {missing} 个（编号 {which}）。",
     ),
     "hubs.set_incomplete.next": Text(
         "The upload may still be going on: try again later, or choose another quantization.",

@@ -97,11 +97,11 @@ TEXTS: dict[str, Text] = {
     ),
     "models.part_missing": Text(
         "The set {path} is not complete: it lacks {missing} of its {total} parts ({which}).",
-        "分卷模型 {path} 不完整：共 {total} 个分卷，缺少 {missing} 个（{which}）。",
+        "分片模型 {path} 不完整：共 {total} 个分片，缺少 {missing} 个（{which}）。",
     ),
     "models.part_missing.next": Text(
         "Put the missing files into the same folder. All parts are needed to start it.",
-        "请把缺少的文件放入同一文件夹；启动需要全部分卷。",
+        "请把缺少的文件放入同一文件夹；启动需要全部分片。",
     ),
     "models.blocks": Text(
         "{path} does not fit together: {field} says {value}, but its tensors make {expected} "
@@ -114,7 +114,7 @@ TEXTS: dict[str, Text] = {
     ),
     "models.parts_mixed": Text(
         "The parts of {path} are of several commits: {which}.",
-        "{path} 的分卷来自多个提交：{which}。",
+        "{path} 的分片来自多个提交：{which}。",
     ),
     "models.parts_mixed.next": Text(
         "Download the commit that you want into the same folder: what belongs to it is kept.",
@@ -122,11 +122,11 @@ TEXTS: dict[str, Text] = {
     ),
     "models.part_foreign": Text(
         "{path} does not belong to its set: {field} is {value} where {expected} was expected.",
-        "{path} 不属于这组分卷：{field} 为 {value}，应为 {expected}。",
+        "{path} 不属于这组分片：{field} 为 {value}，应为 {expected}。",
     ),
     "models.part_foreign.next": Text(
         "Fetch this part again from the same place as the others.",
-        "请从与其他分卷相同的来源重新下载此分卷。",
+        "请从与其他分片相同的来源重新下载此分片。",
     ),
     "models.unreadable": Text(
         "{path} cannot be read: {detail}.",

@@ -33,7 +33,7 @@ TEXTS: dict[str, Text] = {
     ),
     "verify.part.mixed": Text(
         "{file}: of commit {detail}, and no commit has all parts of this set together.",
-        "{file}：属于提交 {detail}，但没有任何提交同时包含这组分卷的全部文件。",
+        "{file}：属于提交 {detail}，但没有任何提交同时包含这组分片的全部文件。",
     ),
     "verify.part.unreadable": Text(
         "{file}: cannot be read ({detail}).",

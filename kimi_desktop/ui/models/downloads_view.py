@@ -314,7 +314,10 @@ class DownloadsView(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addWidget(page, 1)
-        layout.addWidget(self.disk)  # seen whatever the length of the list
+        foot = QVBoxLayout()  # seen whatever the length of the list
+        foot.setContentsMargins(24, 0, 24, 12)
+        foot.addWidget(self.disk)
+        layout.addLayout(foot)
 
     def _show_limits(self) -> None:
         now = self._bridge.services.downloads.speed_limit or 0

@@ -172,6 +172,8 @@ def test_a_folder_that_was_deleted_is_told_from_a_drive_that_is_gone(tmp_path: P
     models = tmp_path / "models"
     (models / "other").mkdir(parents=True)
     assert was_removed(models / "org" / "K")
+    (models / "left").mkdir()
+    assert was_removed(models / "left" / "K")
     assert not was_removed(models / "other")
     empty = tmp_path / "mounted here"
     empty.mkdir()
