@@ -44,7 +44,7 @@ _LISTED = re.compile(rf"(?i)(\bname:\s*[\"']?\w*{_SECRET_NAME}[\"']?\s*\n\s*valu
 _PROVIDED = re.compile(rf"(?i)({_SECRET_NAME} (?:provided|given|used|was|is):? )({_VALUE})")
 _SPOKEN = re.compile(rf"(?i)({_SECRET_NAME} )({_QUOTED}|(?=[\w-]*\d)[A-Za-z0-9_-]{{16,}})")
 _PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.DOTALL)
-_LOGIN = re.compile(r"(\w+://)[^/@\s:]+(?::[^/@\s]*)?@")
+_LOGIN = re.compile(r"(?<!\w)(\w{1,30}://)[^/@\s:]+(?::[^/@\s]*)?@")
 _BARE = re.compile(
     r"\b(?:(?:hf_|sk-|kd-|kimi-|ms-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|npm_)[A-Za-z0-9_-]{8,}"
     r"|A(?:KIA|SIA)[A-Z0-9]{12,}"
