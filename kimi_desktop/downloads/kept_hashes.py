@@ -21,6 +21,9 @@ from kimi_desktop.models.hash_record import HASHES_FILE as HASHES_FILE  # noqa: 
 from kimi_desktop.models.hash_record import LEVELS, Witness
 
 SHORT_DIGITS = 12
+DAMAGED_FILE = f"{HASHES_FILE}.damaged"
+"""A record that could not be read, when a new one is begun."""
+_NO_RECORD = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 MOST_COMMITS = 16
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DIGEST_BYTES = 32
@@ -83,10 +86,25 @@ def common_commit(files: Iterable[KeptHash]) -> str:
 def read_hashes(folder: Path) -> Mapping[str, KeptHash]:
     """What is known of the files of a model's folder; empty when nothing is. By target."""
     try:
-        data: Any = json.loads((folder / HASHES_FILE).read_text(encoding="utf-8"))
-        return {str(target): _from_json(kept) for target, kept in data["files"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return _read(folder)
+    except (OSError, *_NO_RECORD):
         return {}
+
+
+def has_damaged_record(folder: Path) -> bool:
+    """There is a record, and it says nothing: what was proven is not known any more."""
+    try:
+        _read(folder)
+    except _NO_RECORD:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _read(folder: Path) -> dict[str, KeptHash]:
+    data: Any = json.loads((folder / HASHES_FILE).read_text(encoding="utf-8"))
+    return {str(target): _from_json(kept) for target, kept in data["files"].items()}
 
 
 def keep_hashes(folder: Path, new: Mapping[str, KeptHash]) -> None:
@@ -124,6 +142,8 @@ def _write(folder: Path, hashes: Mapping[str, KeptHash]) -> None:
         "files": {target: _to_json(one) for target, one in sorted(hashes.items())},
     }
     with suppress(OSError):
+        if has_damaged_record(folder):
+            (folder / HASHES_FILE).replace(folder / DAMAGED_FILE)
         write_atomically(folder / HASHES_FILE, json.dumps(content, indent=1) + "\n")
 
 

@@ -39,6 +39,12 @@ TEXTS: dict[str, Text] = {
         "{file}: cannot be read ({detail}).",
         "{file}：无法读取（{detail}）。",
     ),
+    "verify.damaged_record": Text(
+        "The record of what was proven could not be read: {path}. It is kept as {name}; what the "
+        "files were before is not known, so download the model again to prove it.",
+        "无法读取校验记录：{path}。它已保留为 {name}；文件原先的内容已无从得知，"
+        "如需证明请重新下载该模型。",
+    ),
     "verify.progress": Text(
         "Verifying {percent} % of {size} at {rate}, {eta} left",
         "正在校验，共 {size}，已完成 {percent} %，{rate}，剩余 {eta}",

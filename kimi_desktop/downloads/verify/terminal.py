@@ -10,10 +10,12 @@ from kimi_desktop.base.errors import DownloadError, ErrorCode, Param
 from kimi_desktop.base.messages import Language, message
 from kimi_desktop.base.terminal import json_text, printable
 from kimi_desktop.base.units import format_duration, format_file_size, format_rate
+from kimi_desktop.downloads.kept_hashes import DAMAGED_FILE, has_damaged_record
 from kimi_desktop.downloads.progress_line import ProgressLine
 from kimi_desktop.downloads.verify.types import PartState, PartVerdict, VerifyReport
 from kimi_desktop.downloads.verify.verifier import verify
 from kimi_desktop.downloads.verify.words import good_sentence
+from kimi_desktop.models.hash_record import HASHES_FILE, LEVELS
 
 
 def verify_path(
@@ -30,6 +32,8 @@ def verify_path(
         DownloadError: nothing is there.
     """
     line = ProgressLine(progress_out)
+    places = (path, *list(path.absolute().parents)[: LEVELS + 1])
+    damaged = [folder for folder in places if has_damaged_record(folder)]
 
     def progress(done: int, total: int, rate: float) -> None:
         if json_output:
@@ -54,6 +58,13 @@ def verify_path(
         report = verify(path, progress)
     finally:
         line.clear()
+    for folder in damaged:
+        record = str(folder / HASHES_FILE)
+        if json_output:
+            out.write(json_text({"event": "damaged_record", "path": record}) + "\n")
+        else:
+            text = message("verify.damaged_record", language, path=record, name=DAMAGED_FILE)
+            out.write(text + "\n")
     if json_output:
         out.write(json_text({"event": "report", **report.to_json()}) + "\n")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from dataclasses import replace
@@ -9,9 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from kimi_desktop.base.messages import Language
 from kimi_desktop.downloads.imports.types import Witness
-from kimi_desktop.downloads.kept_hashes import HASHES_FILE, KeptHash, keep_hashes, read_hashes
+from kimi_desktop.downloads.kept_hashes import (
+    DAMAGED_FILE,
+    HASHES_FILE,
+    KeptHash,
+    keep_hashes,
+    read_hashes,
+)
 from kimi_desktop.downloads.types import DownloadSpec, FileJob, HubKind, Source
+from kimi_desktop.downloads.verify.terminal import verify_path
+from tests.support.gguf_files import llama_metadata, write_model
 
 SOURCE = Source(HubKind.MODELSCOPE, "https://hub.example", "a/b", "master", "m.gguf")
 KEPT = KeptHash(
@@ -27,6 +37,19 @@ def test_comes_back_as_it_was(tmp_path: Path) -> None:
         "m.gguf": KEPT,
         "other.gguf": replace(KEPT, pieces=(), piece_bytes=0),
     }
+
+
+def test_a_damaged_record_is_kept_when_a_new_one_is_begun_and_verify_says_so(
+    tmp_path: Path,
+) -> None:
+    path = write_model(tmp_path / "m.gguf", llama_metadata("M"))
+    (tmp_path / HASHES_FILE).write_text("{torn")
+    for is_damaged in (True, False):
+        out = io.StringIO()
+        verify_path(path, Language.EN, json_output=False, out=out, progress_out=io.StringIO())
+        assert (DAMAGED_FILE in out.getvalue()) is is_damaged
+    assert (tmp_path / DAMAGED_FILE).read_text() == "{torn"
+    assert list(read_hashes(tmp_path)) == ["m.gguf"]
 
 
 def test_a_record_without_pieces_is_read(tmp_path: Path) -> None:
