@@ -93,7 +93,7 @@ def test_what_a_diagnosis_needs_stays(text: str) -> None:
 
 @pytest.mark.parametrize("word", ["a", "x_", "1:", "::", "token "])
 def test_long_words_end(word: str) -> None:
-    """Half a megabyte of a word: a pattern that looks again from every letter would take minutes."""
+    """Half a megabyte: a pattern that looks again from every letter would take minutes."""
     assert redact(word * (500_000 // len(word)), home="/nobody", user="nobody-here")
 
 
